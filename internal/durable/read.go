@@ -1,0 +1,69 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	// ErrNotRegular: the name stands for a link, a folder, a pipe or the like.
+	ErrNotRegular = errors.New("not a regular file")
+	// ErrTooLarge: the file is larger than its reader allows.
+	ErrTooLarge = errors.New("larger than allowed")
+)
+
+// ReadFile reads name in d, at most limit bytes. Absent is [fs.ErrNotExist];
+// empty is no error. What is no regular file is [ErrNotRegular], and neither
+// followed nor waited for; a larger one is [ErrTooLarge].
+func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
+	f, err := d.openRegular(name, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: over %d bytes", ErrTooLarge, limit)}
+	}
+	return data, nil
+}
+
+// openRegular opens name in d if it is a regular file, checked on the
+// descriptor.
+func (d *Dir) openRegular(name string, flags int) (*os.File, error) {
+	f, err := d.openAt(name, flags, 0o600)
+	if err != nil {
+		if oddFile(err) {
+			err = ErrNotRegular
+		}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// oddFile reports whether err is how opening a link, a socket, a pipe without a
+// reader, or a folder for writing fails.
+func oddFile(err error) bool {
+	for _, odd := range []error{unix.ELOOP, unix.EMLINK, unix.ENXIO, unix.EOPNOTSUPP, unix.EISDIR} {
+		if errors.Is(err, odd) {
+			return true
+		}
+	}
+	return false
+}
