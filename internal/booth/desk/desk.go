@@ -1,0 +1,83 @@
+// Package desk is the booths in a browser: an index in lanes, a page for each
+// booth (gallery, report or board), a view of each item, the items' bytes, and
+// the same as JSON.
+//
+// The model: a request looks at the folder as it is now (package booth) and
+// shows what it found. The desk keeps nothing of its own about a booth, and no
+// page decides anything: the lifetime line is the one that [lifetime.Line] made.
+//
+// Every byte that came out of a booth is hostile. Items are sent with a sandbox
+// policy, from addresses that carry a token good for one booth's bytes only;
+// names and texts are made plain and escaped for their sink; a report runs in a
+// frame without an origin. Pages work without script.
+package desk
+
+import (
+	"embed"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"holdfast/internal/access"
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/web"
+)
+
+//go:embed templates static
+var embedded embed.FS
+
+// Config is what a desk needs. Every field but FolderPath is required.
+type Config struct {
+	Data *folder.Data
+	// FolderPath is shown to the operator as the place to put booths.
+	FolderPath string
+	TTL        time.Duration
+	Base       web.Base
+	Key        access.Key
+	Policy     access.Policy
+	Log        *slog.Logger
+	Now        func() time.Time
+}
+
+// Desk serves booths. It is safe for concurrent use.
+type Desk struct {
+	Config
+	pages  *pages
+	static *static
+}
+
+// New makes a desk.
+func New(c Config) (*Desk, error) {
+	files, err := fs.Sub(embedded, "static")
+	if err != nil {
+		return nil, err
+	}
+	st, err := newStatic(c.Base, files)
+	if err != nil {
+		return nil, err
+	}
+	pg, err := newPages(st, c.Base)
+	if err != nil {
+		return nil, err
+	}
+	return &Desk{Config: c, pages: pg, static: st}, nil
+}
+
+// Routes are the desk's addresses, each with the right that it needs.
+func (d *Desk) Routes() []web.Route {
+	get, put := http.MethodGet, http.MethodPut
+	return []web.Route{
+		{Method: get, Pattern: "/{$}", Action: access.ReadPages, Handler: d.serveIndex},
+		{Method: get, Pattern: "/b/{booth}/{$}", Action: access.ReadPages, Handler: d.serveBooth},
+		{Method: get, Pattern: "/b/{booth}/view", Action: access.ReadPages, Handler: d.serveView},
+		{Method: get, Pattern: "/b/{booth}/{item...}", Action: access.ReadPages, Handler: d.serveItem},
+		{Method: put, Pattern: "/b/{booth}/{item...}", Action: access.Publish, MaxBody: maxPut, Handler: d.servePut},
+		{Method: get, Pattern: "/c/{token}/{item...}", Action: access.ReadContent, Handler: d.serveContent},
+		{Method: get, Pattern: "/api/v1/booths", Action: access.ReadPages, Handler: d.serveList},
+		{Method: get, Pattern: "/api/v1/booths/{booth}", Action: access.ReadPages, Handler: d.serveListing},
+		{Method: get, Pattern: "/api/v1/booths/{booth}/explain", Action: access.ReadPages, Handler: d.serveExplain},
+		{Method: http.MethodPatch, Pattern: "/api/v1/booths/{booth}", Action: access.Publish, Handler: d.servePatch},
+		{Method: get, Pattern: "/static/{version}/{file}", Action: access.ReadPublic, Handler: d.static.serve},
+	}
+}

@@ -1,0 +1,53 @@
+package desk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+
+	"holdfast/internal/access"
+	"holdfast/internal/booth"
+	"holdfast/internal/plain"
+	"holdfast/internal/web"
+)
+
+type indexPage struct {
+	Page     page
+	Version  string // changes when what is shown changes
+	Lanes    []lane
+	Unopened []booth.Unopened
+	Folder   string // empty where the reader is not the operator
+}
+
+func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
+	looks, unopened, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
+	if err != nil {
+		return err
+	}
+	p := indexPage{Page: d.pages.page(r, "Booths"), Unopened: unopened}
+	p.Page.Live = d.Base.URL("events")
+	if _, ok := web.PartyOf(r).(access.Operator); ok {
+		p.Folder = plain.Text(d.FolderPath)
+	}
+	p.Lanes = d.lanes(looks, func(l booth.Look) string {
+		item, ok := cover(l.Items)
+		if !ok {
+			return ""
+		}
+		return d.contentURL(r, l.Name.String(), item.String())
+	})
+	p.Version = fingerprint(p.Lanes, unopened)
+	return d.pages.write(w, "index.html", p)
+}
+
+// fingerprint is short and differs when what is shown differs.
+func fingerprint(shown ...any) string {
+	var b bytes.Buffer
+	for _, s := range shown {
+		fmt.Fprintf(&b, "%v\n", s)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,182 @@
+package desk
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"holdfast/internal/access"
+	"holdfast/internal/booth"
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/plain"
+	"holdfast/internal/problem"
+	"holdfast/internal/web"
+)
+
+// contentURL is an item's address for a page of the desk: good for this booth's
+// bytes, for this reader, for at most an hour.
+func (d *Desk) contentURL(r *http.Request, name, item string) string {
+	session := access.AnonymousSession
+	if op, ok := web.PartyOf(r).(access.Operator); ok && op.Session != "" {
+		session = op.Session
+	}
+	token, err := d.Key.ContentToken(name, session, d.Now())
+	if err != nil {
+		return d.itemURL(name, item)
+	}
+	return d.Base.URL(append([]string{"c", token}, strings.Split(item, "/")...)...)
+}
+
+// itemURL is an item's plain address.
+func (d *Desk) itemURL(name, item string) string {
+	return d.Base.URL(append([]string{"b", name}, strings.Split(item, "/")...)...)
+}
+
+// serveItem sends an item's bytes at its plain address.
+func (d *Desk) serveItem(w http.ResponseWriter, r *http.Request) error {
+	return d.sendItem(w, r, r.PathValue("booth"), false)
+}
+
+// serveContent sends an item's bytes at an address with a token. Only there may
+// the booth's own scripts, which have no origin, read them.
+func (d *Desk) serveContent(w http.ResponseWriter, r *http.Request) error {
+	frame, ok := web.PartyOf(r).(access.Frame)
+	if !ok {
+		return problem.New(problem.Failed, problem.StepInternal, "This address was opened without its token.")
+	}
+	return d.sendItem(w, r, frame.Booth, true)
+}
+
+func (d *Desk) sendItem(w http.ResponseWriter, r *http.Request, name string, own bool) error {
+	b, err := d.openNamed(name)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	path := r.PathValue("item")
+	if path == "" || strings.HasSuffix(path, "/") {
+		path += booth.ReportFile
+	}
+	item, err := b.Find(path)
+	if err != nil {
+		return err
+	}
+	f, err := b.Open(item)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := w.Header()
+	web.Sandbox(w, own)
+	h.Set("Content-Type", mediaType(item.String(), headOf(f)))
+	h.Set("ETag", f.ETag())
+	h.Set("Cache-Control", "private, no-cache")
+	if r.URL.Query().Get("download") == "1" {
+		h.Set("Content-Disposition", attachment(item.Base()))
+	}
+	http.ServeContent(w, r, "", f.ModTime(), f.File)
+	return nil
+}
+
+// attachment names a file for saving. A name that a header cannot hold is
+// written with its escapes.
+func attachment(name string) string {
+	if v := mime.FormatMediaType("attachment", map[string]string{"filename": plain.Text(name)}); v != "" {
+		return v
+	}
+	return "attachment"
+}
+
+// serveZip sends a whole booth. Its length is known beforehand, so that a
+// download that was cut short is seen to be.
+func (d *Desk) serveZip(w http.ResponseWriter, r *http.Request, b *folder.Booth) error {
+	l := booth.At(r.Context(), b, d.Now(), d.TTL)
+	archive, err := b.Zip(l.Items)
+	if err != nil {
+		return err
+	}
+	d.viewed(r, b)
+	h := w.Header()
+	web.Sandbox(w, false)
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Length", fmt.Sprint(archive.Size()))
+	h.Set("Content-Disposition", attachment(b.Name().String()+".zip"))
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := archive.WriteTo(w); err != nil {
+		d.Log.Warn("zip cut short", "booth", plain.Text(b.Name().String()), "err", err)
+		panic(http.ErrAbortHandler) // the only way to tell the reader: the connection ends
+	}
+	return nil
+}
+
+// maxPut is the most that one uploaded file may hold, in bytes.
+const maxPut = 64 << 30
+
+// servePut takes one file into a booth, making the booth if there is none.
+func (d *Desk) servePut(w http.ResponseWriter, r *http.Request) error {
+	name, err := folder.ParseName(r.PathValue("booth"))
+	if err != nil {
+		return err
+	}
+	item, err := folder.ParseItem(r.PathValue("item"))
+	if err != nil {
+		return err
+	}
+	b, err := d.Data.Create(name)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	created, err := b.Put(item, folder.Sized{Reader: r.Body, Length: r.ContentLength}, maxPut)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", d.itemURL(name.String(), item.String()))
+	if created {
+		w.WriteHeader(http.StatusCreated)
+	} else {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return nil
+}
+
+// readItem reads a whole item of at most limit bytes.
+func readItem(b *folder.Booth, path string, limit int64) ([]byte, error) {
+	item, err := folder.ParseItem(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := b.Open(item)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Size() > limit {
+		return nil, folder.ErrTooLarge
+	}
+	return readOpen(f, limit)
+}
+
+// readOpen reads at most limit bytes from the beginning of an open item.
+func readOpen(f *folder.File, limit int64) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(f, 0, limit))
+}
+
+// headOf reads the first bytes of an item, for its type.
+func headOf(f *folder.File) func() []byte {
+	return func() []byte {
+		head, err := readOpen(f, 512)
+		if err != nil {
+			return nil
+		}
+		return head
+	}
+}
+
+func noBooth(name string) error {
+	return problem.New(problem.Gone, "booth", "There is no booth %q.", plain.Text(name))
+}

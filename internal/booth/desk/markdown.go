@@ -1,0 +1,160 @@
+package desk
+
+import (
+	"bytes"
+	"html/template"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// group is a heading of a board and what stands under it. The first group has
+// no heading when the page begins without one.
+type group struct {
+	Heading string
+	Body    template.HTML
+}
+
+// prose is rendered markdown: raw HTML in it is dropped, and no address with a
+// scheme that could run something survives.
+type prose struct {
+	groups []group
+	links  int
+}
+
+// places tells where the items of a booth are shown, by item path.
+type places struct {
+	page  func(item string) string // its view
+	bytes func(item string) string // its content
+}
+
+// renderBoard groups a document by its headings and counts its links. at is the
+// document's own path in the booth.
+func renderBoard(source []byte, at string, p places) prose {
+	md, doc := parse(source, at, p)
+	var out prose
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n.(type) {
+		case *ast.Link, *ast.AutoLink:
+			if entering {
+				out.links++
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	current, heading := ast.NewDocument(), ""
+	flush := func() {
+		if current.HasChildren() || heading != "" {
+			out.groups = append(out.groups, group{heading, render(md, source, current)})
+		}
+	}
+	for n := doc.FirstChild(); n != nil; {
+		next := n.NextSibling()
+		if h, ok := n.(*ast.Heading); ok {
+			flush()
+			current, heading = ast.NewDocument(), plainText(h, source)
+		} else {
+			current.AppendChild(current, n)
+		}
+		n = next
+	}
+	flush()
+	return out
+}
+
+// renderProse renders a whole document.
+func renderProse(source []byte, at string, p places) template.HTML {
+	md, doc := parse(source, at, p)
+	return render(md, source, doc)
+}
+
+func parse(source []byte, at string, p places) (goldmark.Markdown, ast.Node) {
+	md := goldmark.New(
+		goldmark.WithExtensions(extension.GFM),
+		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(relink{at, p}, 999))),
+	)
+	return md, md.Parser().Parse(text.NewReader(source))
+}
+
+// render makes HTML of a tree. The renderer writes into memory and has no
+// error of its own.
+func render(md goldmark.Markdown, source []byte, n ast.Node) template.HTML {
+	var b bytes.Buffer
+	if err := md.Renderer().Render(&b, source, n); err != nil {
+		return template.HTML(template.HTMLEscapeString(string(source)))
+	}
+	return template.HTML(b.String())
+}
+
+func plainText(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			switch t := n.(type) {
+			case *ast.Text:
+				b.Write(t.Segment.Value(source))
+				if t.SoftLineBreak() {
+					b.WriteByte(' ')
+				}
+			case *ast.String:
+				b.Write(t.Value)
+			case *ast.AutoLink:
+				b.Write(t.Label(source))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// relink points relative addresses at the booth's own items, and opens others
+// apart from the desk.
+type relink struct {
+	at string
+	places
+}
+
+func (r relink) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Link:
+			if item, ok := r.item(n.Destination); ok {
+				n.Destination = []byte(r.page(item))
+			} else {
+				apart(n)
+			}
+		case *ast.AutoLink:
+			apart(n)
+		case *ast.Image:
+			if item, ok := r.item(n.Destination); ok {
+				n.Destination = []byte(r.bytes(item))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+func apart(n ast.Node) {
+	n.SetAttributeString("rel", []byte("noopener noreferrer nofollow"))
+	n.SetAttributeString("target", []byte("_blank"))
+}
+
+// item is the booth's item that a relative address names.
+func (r relink) item(dest []byte) (string, bool) {
+	u, err := url.Parse(string(dest))
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.HasPrefix(u.Path, "/") {
+		return "", false
+	}
+	p := path.Join(path.Dir(r.at), u.Path)
+	return p, p != "." && p != ".." && !strings.HasPrefix(p, "../")
+}

@@ -1,0 +1,183 @@
+// Package booth looks at a booth: one strict read of its folder, its marks and
+// its keep marker, and what follows from it.
+//
+// A [Look] is made by [At] and is what every surface shows. Nothing reads a
+// booth a second time to add to it: two reads are not one state.
+package booth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/lifetime"
+	"holdfast/internal/booth/marks"
+)
+
+// Kind is what a booth's page is, decided by the files that are there now.
+type Kind uint8
+
+const (
+	Gallery Kind = iota + 1 // neither of the two below
+	Report                  // index.html is an item
+	Board                   // links.md is an item
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Gallery:
+		return "gallery"
+	case Report:
+		return "report"
+	case Board:
+		return "board"
+	default:
+		return "invalid"
+	}
+}
+
+// The items that decide a booth's kind.
+const (
+	ReportFile = "index.html"
+	BoardFile  = "links.md"
+)
+
+// Look is what one strict read found, and the lifetime that follows from it.
+type Look struct {
+	Name     folder.Name
+	Kind     Kind
+	Manifest Manifest
+	Items    []folder.Item // in the order in which a page shows them
+	Survey   folder.Survey
+	Marks    marks.Reading
+	State    lifetime.State
+	Facts    lifetime.Facts
+	At       time.Time     // when it was read
+	TTL      time.Duration // what State was decided with
+}
+
+// At looks at one booth. What cannot be read is in the look, as damage or as a
+// hold; it is never an error.
+func At(ctx context.Context, b *folder.Booth, now time.Time, ttl time.Duration) Look {
+	l := Look{Name: b.Name(), At: now, TTL: ttl}
+	l.Survey = b.Survey(ctx, now)
+	l.Marks = readMarks(b)
+	l.Manifest = readManifest(b)
+	l.Items = l.Manifest.arrange(l.Survey.Items)
+	l.Kind = kindOf(l.Survey.Items)
+	l.Facts = lifetime.Facts{
+		Sentinel: readSentinel(b),
+		Marks:    marksFact(l.Marks),
+		Tree:     treeFact(l.Survey),
+		Mount:    l.Survey.Mount,
+	}
+	l.State = lifetime.Decide(l.Facts, ttl)
+	return l
+}
+
+// Line is the state in words, as of the time of the look.
+func (l Look) Line() string { return lifetime.Line(l.State, l.At) }
+
+// Title is the manifest's title, or the booth's name.
+func (l Look) Title() string {
+	if l.Manifest.Title != "" {
+		return l.Manifest.Title
+	}
+	return l.Name.String()
+}
+
+func kindOf(items []folder.Item) Kind {
+	has := func(name string) bool {
+		_, ok := find(items, name)
+		return ok
+	}
+	switch {
+	case has(ReportFile):
+		return Report
+	case has(BoardFile):
+		return Board
+	default:
+		return Gallery
+	}
+}
+
+func readMarks(b *folder.Booth) marks.Reading {
+	data, err := b.ReadDot(marks.File, marks.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return marks.Reading{}
+	}
+	if err != nil {
+		return marks.Damaged("%s", why(err))
+	}
+	return marks.Parse(data)
+}
+
+func marksFact(r marks.Reading) lifetime.Marks {
+	if !r.Whole() {
+		return lifetime.MarksDamaged{Detail: r.Why()}
+	}
+	return lifetime.MarksRead{Open: r.Open()}
+}
+
+func treeFact(s folder.Survey) lifetime.Tree {
+	if s.Failure != nil {
+		return lifetime.TreeUnreadable{Path: s.Failure.Path}
+	}
+	return lifetime.TreeWalked{Newest: s.Newest.At}
+}
+
+func readSentinel(b *folder.Booth) lifetime.Sentinel {
+	there, err := b.Sentinel()
+	switch {
+	case err != nil:
+		return lifetime.SentinelUnreadable{Detail: why(err)}
+	case !there:
+		return lifetime.SentinelAbsent{}
+	default:
+		return lifetime.SentinelPresent{Why: keptWhy(b)}
+	}
+}
+
+// why is what is wrong, without the path that the reader already knows.
+func why(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// List looks at every booth of the data folder, by name. A booth that goes away
+// while it is looked at is left out; any other that cannot be opened is in
+// unopened with the reason.
+func List(ctx context.Context, d *folder.Data, now time.Time, ttl time.Duration) (looks []Look, unopened []Unopened, err error) {
+	names, err := d.Names()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, fmt.Errorf("list booths: %w", err)
+		}
+		b, err := d.Booth(n)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			unopened = append(unopened, Unopened{n, why(err)})
+			continue
+		}
+		looks = append(looks, At(ctx, b, now, ttl))
+		b.Close()
+	}
+	return looks, unopened, nil
+}
+
+// Unopened is a booth of which only the name is known.
+type Unopened struct {
+	Name folder.Name
+	Why  string
+}
