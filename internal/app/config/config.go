@@ -1,0 +1,190 @@
+// Package config is where every setting comes from: flags, then HOLDFAST_*
+// environment variables, then holdfast.toml in the home, then defaults.
+//
+// [Settings] is the list and the manual: a setting that is not in it does not
+// exist, and a key in the file that is not in it is refused with its line, so
+// that a misspelt setting never silently means its default. [Config.Values] says
+// what each setting is and which source it came from.
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// File is the configuration file's name in the home.
+const File = "holdfast.toml"
+
+// Login says who may read without a credential.
+type Login uint8
+
+const (
+	// LoginOpen: anybody who reaches the desk may read; only the operator may
+	// decide.
+	LoginOpen Login = iota + 1
+	// LoginRequired: nothing is shown without a credential.
+	LoginRequired
+)
+
+func (l Login) String() string {
+	switch l {
+	case LoginOpen:
+		return "open"
+	case LoginRequired:
+		return "required"
+	default:
+		return "invalid"
+	}
+}
+
+// Config holds every setting, checked. Only [Load] makes one.
+type Config struct {
+	// Home is the folder that everything lives in; absolute.
+	Home string
+	// HomeNamed says that somebody named the home, so that a missing one is a
+	// mistake and not a first start.
+	HomeNamed bool
+	// Listen is the address that the desk listens on, host:port; port 0 picks one.
+	Listen string
+	// BasePath is where the desk stands on its host when a proxy gives it a
+	// path; begins and ends with a slash.
+	BasePath string
+	// Hosts are further names that the desk answers to, beside the address that
+	// it listens on.
+	Hosts []string
+	// Login says who may read without a credential.
+	Login Login
+	// TTL is how long a booth outlives its newest stamp.
+	TTL time.Duration
+	// URL is the server that commands talk to instead of the folder; nil for none.
+	URL *url.URL
+	// Token is the credential that commands show to that server.
+	Token string
+
+	values []Value
+}
+
+// Booths is the data folder.
+func (c *Config) Booths() string { return filepath.Join(c.Home, "booths") }
+
+// DeskDir is where the desk keeps what it needs to know beside the booths.
+func (c *Config) DeskDir() string { return filepath.Join(c.Home, "desk") }
+
+// Setting is one thing that can be set.
+type Setting struct {
+	Key     string // as in holdfast.toml, with its table: "desk.listen"; empty: not in the file
+	Env     string // environment variable
+	Flag    string // command line flag, without dashes; empty: has none
+	Default string
+	Secret  bool // never printed
+	Doc     string
+	set     func(*Config, string) error
+}
+
+// Name is what the setting is called in messages and in `holdfast config`.
+func (s Setting) Name() string {
+	if s.Key != "" {
+		return s.Key
+	}
+	return strings.ToLower(strings.TrimPrefix(s.Env, "HOLDFAST_"))
+}
+
+// Settings is every setting but the home, in the order in which they are shown.
+// A list is written with commas outside the file.
+var Settings = []Setting{
+	{
+		Key: "desk.listen", Env: "HOLDFAST_LISTEN", Flag: "listen", Default: "127.0.0.1:7433",
+		Doc: "address to listen on, HOST:PORT; port 0 picks a free one; anything but loopback needs desk.login = \"required\" and desk.hosts",
+		set: func(c *Config, v string) error { c.Listen = v; return nil },
+	},
+	{
+		Key: "desk.base_path", Env: "HOLDFAST_BASE_PATH", Flag: "base-path", Default: "/",
+		Doc: "path that a proxy gives the desk, such as /desk/",
+		set: setBasePath,
+	},
+	{
+		Key: "desk.hosts", Env: "HOLDFAST_HOSTS", Flag: "hosts", Default: "",
+		Doc: "further host names that the desk answers to, such as desk.example",
+		set: setHosts,
+	},
+	{
+		Key: "desk.login", Env: "HOLDFAST_LOGIN", Flag: "login", Default: "open",
+		Doc: "open: whoever reaches the desk may read; required: nothing is shown without a credential",
+		set: setLogin,
+	},
+	{
+		Key: "booths.ttl", Env: "HOLDFAST_TTL", Flag: "ttl", Default: "24h",
+		Doc: "how long a booth outlives the newest thing in it",
+		set: setTTL,
+	},
+	{
+		Env: "HOLDFAST_URL",
+		Doc: "server that commands talk to instead of the folder",
+		set: setURL,
+	},
+	{
+		Env: "HOLDFAST_TOKEN", Secret: true,
+		Doc: "credential that commands show to that server",
+		set: func(c *Config, v string) error { c.Token = v; return nil },
+	},
+}
+
+func setBasePath(c *Config, v string) error {
+	if !strings.HasPrefix(v, "/") {
+		return fmt.Errorf("a base path begins with a slash, as in /desk/")
+	}
+	c.BasePath = strings.TrimRight(v, "/") + "/"
+	return nil
+}
+
+func setHosts(c *Config, v string) error {
+	c.Hosts = nil
+	for h := range strings.SplitSeq(v, ",") {
+		h = strings.TrimSpace(h)
+		if strings.ContainsAny(h, "/ \t@") {
+			return fmt.Errorf("%q is no host name; write it without scheme and path", h)
+		}
+		if h != "" {
+			c.Hosts = append(c.Hosts, h)
+		}
+	}
+	return nil
+}
+
+func setLogin(c *Config, v string) error {
+	for _, l := range []Login{LoginOpen, LoginRequired} {
+		if l.String() == v {
+			c.Login = l
+			return nil
+		}
+	}
+	return fmt.Errorf("it is open or required")
+}
+
+func setTTL(c *Config, v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		return fmt.Errorf("it is a duration, as in 24h or 90m")
+	}
+	if d <= 0 {
+		return fmt.Errorf("it must be longer than nothing")
+	}
+	c.TTL = d
+	return nil
+}
+
+func setURL(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("it is an address, as in http://127.0.0.1:7433")
+	}
+	u.Path = strings.TrimRight(u.Path, "/") + "/"
+	c.URL = u
+	return nil
+}

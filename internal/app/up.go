@@ -1,0 +1,187 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"holdfast/internal/access"
+	"holdfast/internal/app/config"
+	"holdfast/internal/booth/desk"
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/durable"
+	"holdfast/internal/obs"
+	"holdfast/internal/problem"
+	"holdfast/internal/web"
+)
+
+// How long a sign-in link is good: the one that up prints, which somebody may
+// look for later in a log, and one that was asked for.
+const (
+	firstLinkLife = time.Hour
+	linkLife      = 10 * time.Minute
+)
+
+// maxStreams is how many pages may listen for changes at once.
+const maxStreams = 1024
+
+// Up serves the desk until ctx is done. serving is called once, when requests
+// are answered.
+func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Serving) error) error {
+	if err := checkExposure(c); err != nil {
+		return err
+	}
+	if err := prepareHome(c); err != nil {
+		return err
+	}
+	deskDir, err := durable.OpenDir(c.DeskDir())
+	if err != nil {
+		return problem.Refusal("home", "%s cannot be opened.", c.DeskDir()).Because(err)
+	}
+	defer deskDir.Close()
+	lock, err := deskDir.TryLock(lockFile, "holdfast up")
+	if err != nil {
+		return lockWords(c, deskDir, err)
+	}
+	defer lock.Release()
+	key, err := access.LoadOrCreateKey(c.DeskDir())
+	if err != nil {
+		return err
+	}
+	data, err := folder.OpenData(c.Booths())
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	ln, err := web.Listen(c.Listen)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	h := &house{config: c, key: key, data: data, log: obs.Logger(log), metrics: obs.NewMetrics(), events: web.NewEvents(maxStreams)}
+	site, err := h.site(ln.Addr())
+	if err != nil {
+		return err
+	}
+	now := Serving{
+		URL:    "http://" + ln.Addr().String() + strings.TrimSuffix(h.base.String(), "/"),
+		SignIn: "http://" + ln.Addr().String() + h.auth.SignInPath(h.links.Mint(time.Now(), firstLinkLife)),
+		PID:    os.Getpid(),
+	}
+	if err := writeServing(deskDir, now); err != nil {
+		return err
+	}
+	if err := serving(now); err != nil {
+		return err
+	}
+	ctx, end := context.WithCancel(ctx)
+	watching := h.watch(ctx)
+	defer func() { end(); <-watching }()
+	return web.Serve(ctx, ln, site, web.ServeConfig{Log: h.log})
+}
+
+// checkExposure refuses to show the desk beyond this machine to whoever asks.
+func checkExposure(c *config.Config) error {
+	if web.IsLoopback(c.Listen) {
+		return nil
+	}
+	if c.Login != config.LoginRequired {
+		return problem.Refusal("login", "%s can be reached from other machines, and desk.login is %q: whoever finds it could read everything. Nothing was started.", c.Listen, c.Login).
+			WithHint("set desk.login = \"required\" in holdfast.toml, or listen on 127.0.0.1")
+	}
+	return nil
+}
+
+// house is one running "up".
+type house struct {
+	config  *config.Config
+	key     access.Key
+	data    *folder.Data
+	log     *slog.Logger
+	metrics *obs.Metrics
+	events  *web.Events
+	links   access.Links
+
+	base web.Base
+	auth *web.Auth
+	desk *desk.Desk
+}
+
+// site joins the wings' routes into one site.
+func (h *house) site(addr net.Addr) (*web.Site, error) {
+	var err error
+	if h.base, err = web.ParseBase(h.config.BasePath); err != nil {
+		return nil, err
+	}
+	policy := access.Policy{LoginRequired: h.config.Login == config.LoginRequired}
+	hosts, err := web.NewHosts(addr, h.config.Hosts, nil)
+	if err != nil {
+		return nil, err
+	}
+	h.auth, err = web.NewAuth(web.AuthConfig{Key: h.key, Principal: principal(), Links: &h.links, Base: h.base})
+	if err != nil {
+		return nil, err
+	}
+	h.desk, err = desk.New(desk.Config{
+		Data: h.data, FolderPath: h.config.Booths(), TTL: h.config.TTL,
+		Base: h.base, Key: h.key, Policy: policy, Log: h.log, Now: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.gauges()
+	return web.NewSite(web.Config{
+		Base: h.base, Hosts: hosts, Auth: h.auth, Policy: policy,
+		Routes: append(h.routes(), h.desk.Routes()...), ErrorPage: h.desk.ErrorPage, Log: h.log,
+	})
+}
+
+// routes are the house's own addresses, which belong to no wing.
+func (h *house) routes() []web.Route {
+	return []web.Route{
+		{Method: http.MethodGet, Pattern: "/healthz", Action: access.ReadPublic, Handler: h.serveHealth},
+		{Method: http.MethodGet, Pattern: "/metrics", Action: access.ReadMetrics, Handler: h.serveMetrics},
+		{Method: http.MethodGet, Pattern: "/events", Action: access.ReadPages, Handler: h.events.Serve},
+		{Method: http.MethodPost, Pattern: "/api/v1/sign-in-links", Action: access.MintSignInLink, Handler: h.serveLink},
+		{Method: http.MethodPost, Pattern: "/api/v1/worker-tokens/{booth}", Action: access.MintWorkerToken, Handler: h.serveWorkerToken},
+	}
+}
+
+// principal names the operator: who runs this, on which machine.
+func principal() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	name := fmt.Sprintf("uid-%d", os.Getuid())
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	return "principal:local/" + host + "/" + name
+}
+
+// lockWords says who has the home.
+func lockWords(c *config.Config, dir *durable.Dir, err error) error {
+	var held *durable.Held
+	if !errors.As(err, &held) {
+		return problem.Refusal("lock", "The home %s cannot be locked. Nothing was started.", c.Home).Because(err)
+	}
+	who := "another holdfast"
+	if held.Holder != nil {
+		who = fmt.Sprintf("another holdfast (process %d, since %s)", held.Holder.PID, held.Holder.Since.Local().Format("2006-01-02 15:04:05"))
+	}
+	where := ""
+	if s, ok := readServing(dir, held); ok {
+		where = " at " + s.URL
+	}
+	return problem.Refusal("lock", "The home %s is served by %s%s. Nothing was started.", c.Home, who, where).
+		WithHint("use that one (holdfast open), end it, or name another home with --home DIR")
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/internal/app"
+	"holdfast/internal/booth"
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/reach"
+	"holdfast/internal/plain"
+	"holdfast/internal/problem"
+)
+
+// booths is what the commands need: the folder itself, or a server. A booth
+// that is not there is a problem of kind Gone at step "booth". Writes are not
+// retried.
+type booths interface {
+	List(context.Context) ([]booth.Summary, error)
+	Show(ctx context.Context, name string) (booth.Listing, error)
+	Explain(ctx context.Context, name string) (booth.Explanation, error)
+	Put(ctx context.Context, name string, item folder.ItemPath, file folder.Sized) error
+	Describe(ctx context.Context, name string, change booth.Change) error
+}
+
+// booths opens the booths that this invocation means. done lets go of them.
+func (r *run) booths() (b booths, done func(), err error) {
+	c, err := r.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.URL != nil {
+		return reach.Remote{Base: c.URL, Token: c.Token, HTTP: http.DefaultClient}, func() {}, nil
+	}
+	data, err := app.OpenBooths(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return reach.Local{Data: data, TTL: c.TTL}, func() { data.Close() }, nil
+}
+
+func (r *run) booth() *cobra.Command {
+	cmd := &cobra.Command{Use: "booth", Short: "Look at booths and publish into them"}
+	cmd.AddCommand(r.boothLs(), r.boothShow(), r.boothExplain(), r.boothPublish())
+	return cmd
+}
+
+func (r *run) boothLs() *cobra.Command {
+	return &cobra.Command{
+		Use:   "ls",
+		Short: "List the booths, by name",
+		Long:  "List the booths, by name. ★ marks a kept one, ? one that is held.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, done, err := r.booths()
+			if err != nil {
+				return err
+			}
+			defer done()
+			list, err := b.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if r.json {
+				return r.document(struct {
+					Booths []booth.Summary `json:"booths"`
+				}{list})
+			}
+			r.printList(list)
+			return nil
+		},
+	}
+}
+
+func (r *run) printList(list []booth.Summary) {
+	if len(list) == 0 {
+		fmt.Fprintln(r.out, "no booths yet: make a folder in the data folder, or run: holdfast booth publish NAME FILE…")
+		return
+	}
+	rows := [][]string{{"", "NAME", "KIND", "ITEMS", "SIZE", "OPEN", "LIFETIME"}}
+	for _, s := range list {
+		open := "-"
+		if s.Open > 0 {
+			open = strconv.Itoa(s.Open)
+		}
+		rows = append(rows, []string{
+			stateMark(s.State), plain.Text(s.Name), s.Kind, strconv.Itoa(s.Items), plain.Size(s.Bytes), open, plain.Text(s.State.Line),
+		})
+	}
+	table(r.out, rows)
+}
+
+func stateMark(s booth.State) string {
+	switch s.Kind {
+	case "kept":
+		return "★"
+	case "held":
+		return "?"
+	default:
+		return " "
+	}
+}
+
+func (r *run) boothShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show one booth and what is inside",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBooth(r, args[0], func(b booths) (booth.Listing, error) { return b.Show(cmd.Context(), args[0]) }, r.printListing)
+		},
+	}
+}
+
+func (r *run) boothExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Say what decides a booth's lifetime, and when it would expire",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBooth(r, args[0], func(b booths) (booth.Explanation, error) { return b.Explain(cmd.Context(), args[0]) }, r.printExplanation)
+		},
+	}
+}
+
+// withBooth asks for a document about one booth and shows it. A booth that is
+// not there is an answer: exit 6.
+func withBooth[T any](r *run, name string, ask func(booths) (T, error), show func(T)) error {
+	b, done, err := r.booths()
+	if err != nil {
+		return err
+	}
+	defer done()
+	doc, err := ask(b)
+	var p *problem.Error
+	if errors.As(err, &p) && p.Kind == problem.Gone && p.Step == "booth" {
+		return r.gone(name)
+	}
+	if err != nil {
+		return err
+	}
+	if r.json {
+		return r.document(doc)
+	}
+	show(doc)
+	return nil
+}
+
+func (r *run) gone(name string) error {
+	r.status = exitGone
+	line := fmt.Sprintf("there is no booth %q", plain.Text(name))
+	if r.json {
+		return r.document(booth.NewMissing(name, line))
+	}
+	fmt.Fprintf(r.err, "holdfast: %s\nhint: holdfast booth ls lists them\n", line)
+	return nil
+}
+
+func (r *run) printListing(l booth.Listing) {
+	r.printSummary(l.Summary)
+	for _, f := range l.Files {
+		fmt.Fprintf(r.out, "  %8s  %s\n", plain.Size(f.Bytes), plain.Text(f.Path))
+	}
+	for _, u := range l.Unserved {
+		fmt.Fprintf(r.out, "  not served  %s: %s\n", plain.Text(u.Path), u.Why)
+	}
+}
+
+func (r *run) printSummary(s booth.Summary) {
+	name := plain.Text(s.Name)
+	if s.Title != "" {
+		name = fmt.Sprintf("%s (%s)", plain.Text(s.Title), name)
+	}
+	fmt.Fprintf(r.out, "%s\n%s, %s, %s\n%s\n", name, s.Kind, plain.Count(s.Items, "item"), plain.Size(s.Bytes), plain.Text(s.State.Line))
+	if s.MarksError != "" {
+		fmt.Fprintf(r.out, "marks unreadable: %s\n", plain.Text(s.MarksError))
+	}
+}
+
+func (r *run) printExplanation(e booth.Explanation) {
+	r.printSummary(e.Summary)
+	fmt.Fprintf(r.out, "rule: %s\n", plain.Text(e.Rule))
+	if e.Newest.At != "" {
+		fmt.Fprintf(r.out, "newest: %s at %s (%s)\n", plain.Text(e.Newest.Path), e.Newest.At, e.Newest.Clock)
+	}
+	if e.WouldExpire != "" {
+		fmt.Fprintf(r.out, "by its age alone it would expire at %s\n", e.WouldExpire)
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"holdfast": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the command as a person and a script would. Commands of the
+// scripts beside the usual ones: serving HOME (waits until a desk serves it and
+// sets URL), listen VAR (takes a port for the rest of the script), jsonpath FILE
+// PATH VALUE (a member of a JSON document), age FILE DURATION (sets its mtime
+// into the past).
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/xdg")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serving":  serving,
+			"listen":   listen,
+			"jsonpath": jsonpath,
+			"age":      age,
+		},
+	})
+}
+
+func serving(ts *testscript.TestScript, _ bool, args []string) {
+	path := filepath.Join(ts.MkAbs(args[0]), "desk", "serving.json")
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var s struct{ URL string }
+		if json.Unmarshal(data, &s) != nil {
+			continue
+		}
+		u := strings.TrimPrefix(s.URL, "http://")
+		addr, _, _ := strings.Cut(u, "/")
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			ts.Setenv("URL", s.URL)
+			return
+		}
+	}
+	ts.Fatalf("no desk serves %s", args[0])
+}
+
+func listen(ts *testscript.TestScript, _ bool, args []string) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { ln.Close() })
+	ts.Setenv(args[0], ln.Addr().String())
+}
+
+func jsonpath(ts *testscript.TestScript, neg bool, args []string) {
+	var v any
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	dec.UseNumber()
+	ts.Check(dec.Decode(&v))
+	if dec.More() {
+		ts.Fatalf("%s holds more than one document", args[0])
+	}
+	for part := range strings.SplitSeq(args[1], ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[part]
+		case []any:
+			i := int(part[0] - '0')
+			if i >= len(at) {
+				ts.Fatalf("%s: %s is not there", args[0], args[1])
+			}
+			v = at[i]
+		default:
+			v = nil
+		}
+	}
+	got, err := json.Marshal(v)
+	ts.Check(err)
+	text := strings.Trim(string(got), `"`)
+	if (text == args[2]) == neg {
+		ts.Fatalf("%s: %s is %s", args[0], args[1], got)
+	}
+}
+
+func age(ts *testscript.TestScript, _ bool, args []string) {
+	d, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	then := time.Now().Add(-d)
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), then, then))
+}

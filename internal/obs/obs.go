@@ -1,0 +1,45 @@
+// Package obs is what an operator looks at when something is wrong: the log and
+// the metrics.
+//
+// The log is structured, one event a line. Metrics are in the Prometheus text
+// format. Neither ever holds a credential.
+package obs
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+)
+
+// Logger writes events to w.
+func Logger(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
+// Metrics is one server's set of metrics. It is safe for concurrent use.
+type Metrics struct{ set *metrics.Set }
+
+// NewMetrics makes an empty set.
+func NewMetrics() *Metrics { return &Metrics{metrics.NewSet()} }
+
+// Request counts one answered request. Route is the pattern, never the path, so
+// that the number of series stays bounded.
+func (m *Metrics) Request(method, route string, status int, took time.Duration) {
+	m.set.GetOrCreateCounter(fmt.Sprintf(`holdfast_http_requests_total{method=%q,route=%q,status="%d"}`, method, route, status)).Inc()
+	m.set.GetOrCreateHistogram(fmt.Sprintf(`holdfast_http_request_seconds{route=%q}`, route)).Update(took.Seconds())
+}
+
+// Gauge registers a value that is computed when it is asked for. The name may
+// carry labels, as in booths{state="kept"}.
+func (m *Metrics) Gauge(name string, value func() float64) { m.set.NewGauge(name, value) }
+
+// Write writes the set and the process's own metrics.
+func (m *Metrics) Write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	m.set.WritePrometheus(w)
+	metrics.WriteProcessMetrics(w)
+}
