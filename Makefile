@@ -1,0 +1,94 @@
+# What a person needs: make run, make check. What a machine needs: make test.
+# Everything goes into bin/ and .cache/; make clean removes both.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := check
+MAKEFLAGS += --no-print-directory
+
+# Without a home, the Go caches have no place of their own.
+ifeq ($(strip $(HOME)),)
+export GOPATH ?= $(CURDIR)/.cache/go
+export GOCACHE ?= $(CURDIR)/.cache/go-build
+endif
+
+# A clone that git distrusts (made by another user) builds without its revision.
+ifneq ($(shell git rev-parse HEAD >/dev/null 2>&1 && echo trusted),trusted)
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+endif
+
+TOOL   := go tool -modfile=tools/tools.mod
+SOURCE := $(wildcard cmd internal bench)
+DEMO   ?= .cache/demo
+ARGS   ?=
+
+# Enumerations of other people have members that are none of our business.
+FOREIGN := ^(reflect|go/|golang\.org/|net/|os|io/|syscall|encoding/|image/|github\.com/)
+
+.PHONY: build run check test long smoke bench clean format lint cross unit race perm browser tools
+
+build:
+	go build -o bin/ ./cmd/...
+
+# The desk on a home with a few booths: make run ARGS='--listen 127.0.0.1:0'.
+run: build
+	@exec scripts/run $(DEMO) $(ARGS)
+
+# The quick loop: under two minutes once the caches are warm.
+check: lint cross unit
+
+# Everything. Go's own summary comes last.
+test: tools lint cross race perm smoke
+	go test -count=1 -tags browser ./...
+
+# What takes minutes: each fuzz test, and the tests again and again.
+long:
+	scripts/fuzz 60s
+	go test -count=20 ./internal/durable ./internal/canon
+
+smoke: build
+	scripts/smoke
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -rf bin .cache node_modules
+
+# --- the parts ---
+
+format:
+	$(TOOL) gofumpt -w $(SOURCE)
+
+lint:
+	@unformatted=$$($(TOOL) gofumpt -l $(SOURCE)); \
+		test -z "$$unformatted" || { echo "not formatted (make format):" $$unformatted >&2; exit 1; }
+	go vet ./...
+	go vet -tags browser,perm ./...
+	$(TOOL) staticcheck -tags browser,perm ./...
+	$(TOOL) exhaustive -typeignore '$(FOREIGN)' ./...
+	$(TOOL) go-check-sumtype -default-signifies-exhaustive=false ./...
+	@dead=$$($(TOOL) deadcode -test -tags browser,perm ./...); \
+		test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
+
+cross:
+	GOOS=linux GOARCH=amd64 go build ./...
+	GOOS=linux GOARCH=arm64 go build ./...
+	GOOS=darwin GOARCH=arm64 go build ./...
+
+unit:
+	go test ./...
+
+# The packages that start goroutines, in their code or in their tests.
+race:
+	go test -race $$(grep -rlE '^\s*go |\.Go\(' --include='*.go' $(SOURCE) | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+# What root is allowed proves nothing: these tests fail at uid 0.
+perm:
+	scripts/test-perm
+
+browser:
+	go test -count=1 -tags browser -run Browser ./...
+
+tools:
+	scripts/install-test-tools
