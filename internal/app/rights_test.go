@@ -1,0 +1,164 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/access"
+	"holdfast/internal/app/config"
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/obs"
+	"holdfast/internal/web"
+)
+
+const listening = "127.0.0.1:7433"
+
+// newHouse is a house that is not listening, with a booth "mine" and another.
+func newHouse(t *testing.T, set func(*config.Config)) (*house, *web.Site) {
+	t.Helper()
+	c := &config.Config{Home: t.TempDir(), Listen: listening, BasePath: "/", Login: config.LoginOpen, TTL: 24 * time.Hour}
+	if set != nil {
+		set(c)
+	}
+	if err := prepareHome(c); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mine", "other"} {
+		write(t, filepath.Join(c.Booths(), name, "a.txt"), "a")
+	}
+	key, err := access.LoadOrCreateKey(c.DeskDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := folder.OpenData(c.Booths())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { data.Close() })
+	h := &house{config: c, key: key, data: data, log: slog.New(slog.DiscardHandler), metrics: obs.NewMetrics(), events: web.NewEvents(2)}
+	addr, err := net.ResolveTCPAddr("tcp", listening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := h.site(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, site
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// who are the parties, each with the credential that it shows.
+func who(t *testing.T, h *house) map[string]func(*http.Request) {
+	t.Helper()
+	bearer := func(token string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
+	}
+	worker := func(booth string) func(*http.Request) {
+		token, err := h.key.WorkerToken(access.WorkerGrant{Booth: booth, Issued: time.Now(), Expires: time.Now().Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bearer(token)
+	}
+	return map[string]func(*http.Request){
+		"anonymous": func(*http.Request) {},
+		"operator":  bearer(h.key.OperatorToken()),
+		"observer":  bearer(h.key.ObserverToken()),
+		"worker":    worker("mine"),
+		"elsewhere": worker("other"),
+	}
+}
+
+// rights is who may use each route, written out: an asker that is not named is
+// refused with 401 (anonymous) or 403. Paths are about the booth "mine".
+var rights = map[string]struct{ path, open, login string }{
+	"GET /{$}":                           {"/", everybody, "operator observer"},
+	"GET /b/{booth}/{$}":                 {"/b/mine/", everybody, "operator observer worker"},
+	"GET /b/{booth}":                     {"/b/mine", everybody, "operator observer worker"},
+	"GET /b/{booth}/view":                {"/b/mine/view?f=a.txt", everybody, "operator observer worker"},
+	"GET /b/{booth}/{item...}":           {"/b/mine/a.txt", everybody, "operator observer worker"},
+	"PUT /b/{booth}/{item...}":           {"/b/mine/b.txt", "operator worker", "operator worker"},
+	"PUT /b/{booth}":                     {"/b/mine", "operator worker", "operator worker"},
+	"GET /c/{token}/{item...}":           {"/c/CONTENT/a.txt", everybody, everybody},
+	"GET /c/{token}":                     {"/c/CONTENT", everybody, everybody},
+	"GET /api/v1/booths":                 {"/api/v1/booths", everybody, "operator observer"},
+	"GET /api/v1/booths/{booth}":         {"/api/v1/booths/mine", everybody, "operator observer worker"},
+	"GET /api/v1/booths/{booth}/explain": {"/api/v1/booths/mine/explain", everybody, "operator observer worker"},
+	"PATCH /api/v1/booths/{booth}":       {"/api/v1/booths/mine", "operator worker", "operator worker"},
+	"POST /api/v1/sign-in-links":         {"/api/v1/sign-in-links", "operator", "operator"},
+	"POST /api/v1/worker-tokens/{booth}": {"/api/v1/worker-tokens/mine", "operator", "operator"},
+	"GET /events":                        {"/events", everybody, "operator observer"},
+	"GET /metrics":                       {"/metrics", everybody, "operator observer"},
+	"GET /healthz":                       {"/healthz", everybody, everybody},
+	"GET /static/{version}/{file}":       {"/static/x/y", everybody, everybody},
+	"GET /login":                         {"/login?once=x", everybody, everybody},
+	"POST /logout":                       {"/logout", everybody, everybody},
+}
+
+const everybody = "anonymous operator observer worker elsewhere"
+
+// TestEveryRouteIsOpenToWhomTheTableSays walks every route that there is with
+// every party. Red when a route is added without a line here, when a route's
+// action is another one, or when access.Policy lets one more party in.
+func TestEveryRouteIsOpenToWhomTheTableSays(t *testing.T) {
+	for _, login := range []config.Login{config.LoginOpen, config.LoginRequired} {
+		h, site := newHouse(t, func(c *config.Config) { c.Login = login })
+		content, err := h.key.ContentToken("mine", "0123456789abcdef0123456789abcdef", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, route := range site.Routes().All() {
+			row, ok := rights[route.String()]
+			if !ok {
+				t.Errorf("%s: who may use this route is not written down", route)
+				continue
+			}
+			seen[route.String()] = true
+			allowed := map[config.Login]string{config.LoginOpen: row.open, config.LoginRequired: row.login}[login]
+			for name, as := range who(t, h) {
+				path := strings.Replace(row.path, "CONTENT", content, 1)
+				method := route.Method
+				if route.Pattern == "/events" {
+					method = http.MethodHead // the stream itself does not end
+				}
+				req := httptest.NewRequest(method, "http://"+listening+path, io.NopCloser(strings.NewReader("{}")))
+				as(req)
+				res := httptest.NewRecorder()
+				site.ServeHTTP(res, req)
+				may := strings.Contains(" "+allowed+" ", " "+name+" ")
+				refused := strings.Contains(res.Body.String(), `"not-operator"`) || strings.Contains(res.Body.String(), `"other-booth"`) ||
+					strings.Contains(res.Body.String(), `needs you to be signed in`)
+				if route.Pattern == "/events" {
+					refused = res.Code == http.StatusUnauthorized || res.Code == http.StatusForbidden
+				}
+				if may == refused {
+					t.Errorf("login %v, %s as %s: %d %s", login, route, name, res.Code, res.Body)
+				}
+			}
+		}
+		for route := range rights {
+			if !seen[route] {
+				t.Errorf("%s is written down and is no route", route)
+			}
+		}
+	}
+}
