@@ -157,7 +157,8 @@ func TestOneOfManyIsSignedIn(t *testing.T) {
 	}
 }
 
-// Red when: next takes the text as it is, or does not ask for the base.
+// Red when: next takes the text as it is, does not ask for the base, or makes
+// a path out of another site's address.
 func TestSigningInLeadsNowhereElse(t *testing.T) {
 	h := newHouse(t, withBase("/desk/"))
 	for next, want := range map[string]string{
@@ -168,10 +169,11 @@ func TestSigningInLeadsNowhereElse(t *testing.T) {
 		"/desk/":                         "/desk/",
 		"/b/x/":                          "/desk/",
 		"/desktop/":                      "/desk/",
-		"//evil.example/desk/":           "/desk/",
+		"//evil.example/desk/b/x/":       "/desk/",
 		"///evil.example":                "/desk/",
 		`/\evil.example/desk/`:           "/desk/",
-		"https://evil.example/desk/":     "/desk/",
+		"https://evil.example/desk/b/x/": "/desk/",
+		"https:/desk/b/x/":               "/desk/",
 		"javascript:alert(1)":            "/desk/",
 		"/desk/../../x":                  "/desk/",
 		"/desk/%2e%2e/x":                 "/desk/",

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,7 @@ type stream struct {
 	done   chan error
 	block  chan struct{} // where set, each write waits for it
 	broken bool
+	mu     sync.Mutex // guards Body: time alone orders nothing
 }
 
 func (s *stream) Write(b []byte) (int, error) {
@@ -30,6 +32,8 @@ func (s *stream) Write(b []byte) (int, error) {
 	if s.broken {
 		return 0, errors.New("broken pipe")
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.ResponseRecorder.Write(b)
 }
 
@@ -54,6 +58,8 @@ func start(e *Events, s *stream, ctx context.Context, headers ...string) *stream
 // said is what arrived since it was asked last.
 func (s *stream) said() string {
 	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	text := s.Body.String()
 	s.Body.Reset()
 	return text
@@ -195,6 +201,14 @@ func TestAStreamEndsWithTheServerAndWithItsReader(t *testing.T) {
 		s.cancel()
 		gone.cancel()
 	})
+}
+
+// Red when: Serve begins a stream for a HEAD, which would never end.
+func TestAStreamsHeadEnds(t *testing.T) {
+	w := httptest.NewRecorder()
+	if err := NewEvents(1).Serve(w, httptest.NewRequest("HEAD", "/events", nil)); err != nil || w.Body.Len() != 0 {
+		t.Error(err, w.Body)
+	}
 }
 
 // Red when: join does not count, or leave does not give a place back.

@@ -34,7 +34,7 @@ func NewHosts(listening net.Addr, configured []string, external *url.URL) (*Host
 	h := &Hosts{port: port, exact: map[string]bool{}, anyPort: map[string]bool{}}
 	h.exact[canonicalHost(host, port)] = true
 	ip, _ := netip.ParseAddr(host)
-	if ip.Unmap().IsLoopback() || ip.IsUnspecified() {
+	if ip.IsLoopback() || ip.IsUnspecified() {
 		for _, own := range []string{"localhost", "127.0.0.1", "::1"} {
 			h.exact[canonicalHost(own, port)] = true
 		}
@@ -108,8 +108,8 @@ func (h *Hosts) knownAt(host, port string) bool {
 	if h.exact[canonicalHost(host, port)] {
 		return true
 	}
-	ip, err := netip.ParseAddr(host)
-	return h.literals && err == nil && ip.Zone() == "" && port == h.port
+	_, err := netip.ParseAddr(host)
+	return h.literals && err == nil && port == h.port
 }
 
 // checkOrigin refuses a write that another site's page began. What came out of

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"holdfast/internal/access"
@@ -75,7 +74,7 @@ func isOperator(p access.Party) bool {
 // from its segments, or the base itself.
 func (a *Auth) next(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "" || u.Opaque != "" || u.Host != "" || u.User != nil || strings.HasPrefix(text, "//") {
+	if err != nil || u.Scheme != "" || u.Host != "" {
 		return a.conf.Base.String()
 	}
 	path, err := parsePath(u)

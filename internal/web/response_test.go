@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -109,7 +110,7 @@ func TestNoSecretOfAnAddressReachesTheLog(t *testing.T) {
 		h := newHouse(t, withBase(base))
 		token := h.content(t, "demo", "s1")
 		for _, target := range []string{
-			"/c/" + token + "/x", "/c/" + token, "/c//" + token, "/%63/" + token + "/", "/x/" + token, "/c/" + token + "/%2e%2e/y",
+			"/c/" + token + "/x", "/c/" + token, "/c//" + token, "/%63/" + token + "/", "/x/" + token, "/c/%20" + token + "/x", "/c/" + token + "/%2e%2e/y",
 			"/login?once=" + token, "/fail/other?once=" + token, "/fail/late?x=" + token, "/fail/" + token,
 		} {
 			h.ask(t, "GET", strings.TrimSuffix(base, "/")+target)
@@ -122,6 +123,24 @@ func TestNoSecretOfAnAddressReachesTheLog(t *testing.T) {
 		if !strings.Contains(h.log.String(), `path=/c/-/x`) {
 			t.Error("what was asked is not in the log")
 		}
+	}
+}
+
+// Red when: newResponse or the end of ServeHTTP does not extend (what was left
+// over from an earlier request on the connection would end this one), or
+// patientBody is not put around the body.
+func TestEachRequestGetsItsOwnPatience(t *testing.T) {
+	h := newHouse(t)
+	w := &deadlines{sink: sink{ResponseRecorder: httptest.NewRecorder()}}
+	r := httptest.NewRequest("PUT", "/b/demo/x", strings.NewReader("body"))
+	r.Host = here
+	r.Header.Set("Authorization", "Bearer "+h.key.OperatorToken())
+	h.ServeHTTP(w, r)
+	if w.Code != 200 || w.sink.deadlines != 2 || len(w.at) == 0 {
+		t.Errorf("%d, %d for the response, %d for the body", w.Code, w.sink.deadlines, len(w.at))
+	}
+	if !strings.Contains(h.log.String(), "status=200 bytes=0") {
+		t.Error(h.log.String())
 	}
 }
 
@@ -195,7 +214,7 @@ func (p pipeWriter) SetWriteDeadline(at time.Time) error { return p.conn.SetWrit
 // Red when: patient leaves the deadline of the body's last piece standing: the
 // wait for the next request would end it.
 func TestThePatienceForABodyEndsWithIt(t *testing.T) {
-	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	d := &deadlines{sink: sink{ResponseRecorder: httptest.NewRecorder()}}
 	body := patientBody(d, io.NopCloser(strings.NewReader("body")))
 	if _, err := io.ReadAll(body); err != nil {
 		t.Fatal(err)
@@ -206,10 +225,29 @@ func TestThePatienceForABodyEndsWithIt(t *testing.T) {
 }
 
 type deadlines struct {
-	*httptest.ResponseRecorder
+	sink
 	at []time.Time
 }
 
 func (d *deadlines) SetReadDeadline(at time.Time) error { d.at = append(d.at, at); return nil }
+
+// Red when: fail returns: what is nothing yet would end as a whole, empty 200.
+func TestARequestThatIsCancelledIsCut(t *testing.T) {
+	h := newHouse(t, func(c *Config, _ *AuthConfig) {
+		c.Routes = append(c.Routes, Route{Method: "GET", Pattern: "/wait", Action: access.ReadPages, Handler: func(w http.ResponseWriter, r *http.Request) error {
+			return fmt.Errorf("waiting: %w", r.Context().Err())
+		}})
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, "GET", "/wait", nil)
+	r.Host = here
+	defer func() {
+		if v := recover(); v != http.ErrAbortHandler || strings.Contains(h.log.String(), "incident") {
+			t.Errorf("%v %s", v, h.log)
+		}
+	}()
+	h.ServeHTTP(httptest.NewRecorder(), r)
+}
 
 func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

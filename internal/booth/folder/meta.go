@@ -103,9 +103,8 @@ func makeDir(dir int, name string) error {
 }
 
 // eachName calls f with the name of every entry of the directory behind fd, in
-// no order, until f gives an error. buf is scratch, and free again while f runs
-// for the last name only; f must not share it. A directory that was removed has
-// no entries.
+// no order, until f gives an error. f must leave buf alone. A directory that was
+// removed has no entries.
 func eachName(fd int, buf []byte, f func(name string) error) error {
 	var names []string
 	for {

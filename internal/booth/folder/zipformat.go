@@ -13,12 +13,13 @@ import (
 //
 // with general purpose bit 3: checksum and sizes stand in the descriptor. An
 // entry of 4 GiB or more has a ZIP64 extra field in its local header, which
-// also makes the descriptor's sizes 8 bytes wide. (An
-// entry of one byte less than 4 GiB has the very size that stands for "see
-// ZIP64", and one as well. Info-ZIP 6.0 takes that for damage; Python and Go do
-// not, and Go refuses the way around it.) After the entries comes the
+// also makes the descriptor's sizes 8 bytes wide. After the entries comes the
 // central directory and, where a count, a size or an offset does not fit its
 // field, the ZIP64 end record and its locator before the end record.
+//
+// An entry of one byte less than 4 GiB has the very size that stands for "see
+// ZIP64", and has it there. Info-ZIP's unzip 6.0 takes that for damage; Python
+// and Go do not, and Go refuses the way around it.
 //
 // Names are the items' exact bytes; bit 11 says UTF-8 where they are.
 
