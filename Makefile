@@ -18,17 +18,18 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 TOOL   := go tool -modfile=tools/tools.mod
-SOURCE := $(wildcard cmd internal bench)
+SOURCE := cmd internal bench
 DEMO   ?= .cache/demo
 ARGS   ?=
 
 # Enumerations of other people have members that are none of our business.
 FOREIGN := ^(reflect|go/|golang\.org/|net/|os|io/|syscall|encoding/|image/|github\.com/)
 
-.PHONY: build run check test long smoke bench clean format lint cross unit race perm browser tools
+.PHONY: build run check test long smoke bench clean format lint cross unit race perm browser images tools
 
+# Without cgo: one static file, which also starts faster.
 build:
-	go build -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 # The desk on a home with a few booths: make run ARGS='--listen 127.0.0.1:0'.
 run: build
@@ -50,7 +51,7 @@ smoke: build
 	scripts/smoke
 
 bench:
-	go test -run '^$$' -bench . -benchmem ./...
+	go run ./bench
 
 clean:
 	rm -rf bin .cache node_modules
@@ -88,7 +89,11 @@ perm:
 	scripts/test-perm
 
 browser:
-	go test -count=1 -tags browser -run Browser ./...
+	go test -count=1 -tags browser ./internal/browsertest
+
+# The pictures in docs/images, from the running program.
+images:
+	HOLDFAST_IMAGES=$(CURDIR)/docs/images go test -count=1 -tags browser -run PagesFit ./internal/browsertest
 
 tools:
 	scripts/install-test-tools

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +39,7 @@ func LoadOrCreateKey(dir string) (Key, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	if err := createKey(dir, path); err != nil {
+	if err := createKey(dir); err != nil {
 		return Key{}, problem.New(problem.Failed, "key-create", "The operator's key cannot be made in %q.", dir).Because(err)
 	}
 	return loadKey(path)
@@ -110,43 +110,17 @@ func formatKeyFile(secret [secretSize]byte) string {
 	return keyHeader + "\n" + base64.StdEncoding.EncodeToString(secret[:]) + "\n"
 }
 
-// createKey puts a new key at path, whole or not at all. Where another process
+// createKey puts a new key in place, whole or not at all. Where another process
 // was first, its key stays and this one is forgotten.
-func createKey(dir, path string) error {
-	draft := filepath.Join(dir, ".operator.key-"+rand.Text())
-	if err := writeKeyFile(draft, formatKeyFile([secretSize]byte(randomBytes(secretSize)))); err != nil {
-		return errors.Join(err, removeDraft(draft))
+func createKey(dir string) error {
+	d, err := durable.OpenDir(dir)
+	if err != nil {
+		return err
 	}
-	// A crash here leaves a draft that nothing reads. A link, unlike a rename,
-	// never replaces what is there.
-	err := os.Link(draft, path)
+	defer d.Close()
+	err = d.Create(KeyFile, []byte(formatKeyFile([secretSize]byte(randomBytes(secretSize)))), 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		err = nil
+		return nil
 	}
-	// A crash here leaves the draft as a second name of the same 0600 file.
-	return errors.Join(err, removeDraft(draft), syncDir(dir))
-}
-
-func removeDraft(draft string) error {
-	if err := os.Remove(draft); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-func writeKeyFile(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return err
 }

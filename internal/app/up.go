@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,9 +72,10 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 	if err != nil {
 		return err
 	}
+	origin := "http://" + reachable(ln.Addr())
 	now := Serving{
-		URL:    "http://" + ln.Addr().String() + strings.TrimSuffix(h.base.String(), "/"),
-		SignIn: "http://" + ln.Addr().String() + h.auth.SignInPath(h.links.Mint(time.Now(), firstLinkLife)),
+		URL:    origin + strings.TrimSuffix(h.base.String(), "/"),
+		SignIn: origin + h.auth.SignInPath(h.links.Mint(time.Now(), firstLinkLife)),
 		PID:    os.Getpid(),
 	}
 	if err := writeServing(deskDir, now); err != nil {
@@ -86,6 +88,15 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 	watching := h.watch(ctx)
 	defer func() { end(); <-watching }()
 	return web.Serve(ctx, ln, site, web.ServeConfig{Log: h.log})
+}
+
+// reachable is an address as a browser on this machine can use it: listening on
+// every address, that is the loopback one.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
 }
 
 // checkExposure refuses to show the desk beyond this machine to whoever asks.
@@ -141,6 +152,7 @@ func (h *house) site(addr net.Addr) (*web.Site, error) {
 	return web.NewSite(web.Config{
 		Base: h.base, Hosts: hosts, Auth: h.auth, Policy: policy,
 		Routes: append(h.routes(), h.desk.Routes()...), ErrorPage: h.desk.ErrorPage, Log: h.log,
+		Count: h.metrics.Request,
 	})
 }
 

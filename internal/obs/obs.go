@@ -26,10 +26,10 @@ type Metrics struct{ set *metrics.Set }
 // NewMetrics makes an empty set.
 func NewMetrics() *Metrics { return &Metrics{metrics.NewSet()} }
 
-// Request counts one answered request. Route is the pattern, never the path, so
-// that the number of series stays bounded.
-func (m *Metrics) Request(method, route string, status int, took time.Duration) {
-	m.set.GetOrCreateCounter(fmt.Sprintf(`holdfast_http_requests_total{method=%q,route=%q,status="%d"}`, method, route, status)).Inc()
+// Request counts one answered request. Route is a pattern, never a path, so that
+// the number of series stays bounded.
+func (m *Metrics) Request(route string, status int, took time.Duration) {
+	m.set.GetOrCreateCounter(fmt.Sprintf(`holdfast_http_requests_total{route=%q,status="%d"}`, route, status)).Inc()
 	m.set.GetOrCreateHistogram(fmt.Sprintf(`holdfast_http_request_seconds{route=%q}`, route)).Update(took.Seconds())
 }
 

@@ -138,8 +138,12 @@ func (s *Site) logRequest(w *response, r *http.Request, began time.Time) {
 	if err != nil {
 		remote = r.RemoteAddr
 	}
+	took := time.Since(began)
 	s.log.Info("request", "method", r.Method, "path", loggedPath(r.URL), "route", w.route, "status", w.status,
-		"bytes", w.bytes, "took", time.Since(began), "party", w.party, "remote", remote)
+		"bytes", w.bytes, "took", took, "party", w.party, "remote", remote)
+	if s.count != nil && w.route != "" {
+		s.count(w.route, w.status, took)
+	}
 }
 
 // loggedPath is a request's path without what opens anything: no query, since a

@@ -26,6 +26,9 @@ type Config struct {
 	// use nothing but the desk's own files. Without it the page is bare.
 	ErrorPage func(w io.Writer, r *http.Request, p Problem) error
 	Log       *slog.Logger // requests and incidents; the default logger without it
+	// Count, where it is there, is told of each request that a route answered,
+	// by the route's name, so that there are only so many.
+	Count func(route string, status int, took time.Duration)
 }
 
 // Site is the server's handler.
@@ -37,6 +40,7 @@ type Site struct {
 	routes *Routes
 	page   func(io.Writer, *http.Request, Problem) error
 	log    *slog.Logger
+	count  func(route string, status int, took time.Duration)
 }
 
 // NewSite checks the configuration and the table of routes.
@@ -44,7 +48,7 @@ func NewSite(c Config) (*Site, error) {
 	if c.Hosts == nil || c.Auth == nil {
 		return nil, errors.New("web: a site needs its hosts and its sign-in")
 	}
-	s := &Site{base: c.Base, hosts: c.Hosts, auth: c.Auth, policy: c.Policy, page: c.ErrorPage, log: c.Log}
+	s := &Site{base: c.Base, hosts: c.Hosts, auth: c.Auth, policy: c.Policy, page: c.ErrorPage, log: c.Log, count: c.Count}
 	if s.page == nil {
 		s.page = barePage(c.Base)
 	}
