@@ -98,7 +98,7 @@ func afterSome(err error, done int) error {
 	if kind == problem.Refused {
 		kind = problem.Failed
 	}
-	return problem.New(kind, p.Step, "%s (%s before it went in; publishing again is safe)", p.Reason, plain.Count(done, "file")).
+	return problem.New(kind, p.Step, "%s %s went in before it; publishing again is safe.", p.Reason, plain.Count(done, "file")).
 		Because(err).WithHint("%s", p.Hint)
 }
 
@@ -111,7 +111,7 @@ type upload struct {
 func (u upload) send(ctx context.Context, b booths, name string) error {
 	f, err := os.Open(u.from)
 	if err != nil {
-		return problem.New(problem.Failed, "read", "%s cannot be read", plain.Text(u.from)).Because(err)
+		return problem.New(problem.Failed, "read", "%s cannot be read.", plain.Text(u.from)).Because(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -129,9 +129,9 @@ func gather(files []string) (uploads []upload, skipped []skippedUpload, err erro
 		info, err := os.Stat(f)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, problem.Refusal("read", "there is no file %s; nothing was published", plain.Text(f))
+			return nil, nil, problem.Refusal("read", "There is no file %s. Nothing was published.", plain.Text(f))
 		case err != nil:
-			return nil, nil, problem.Refusal("read", "%s cannot be looked at; nothing was published", plain.Text(f)).Because(err)
+			return nil, nil, problem.Refusal("read", "%s cannot be looked at. Nothing was published.", plain.Text(f)).Because(err)
 		case info.IsDir():
 			err = g.folder(f)
 		default:
@@ -154,11 +154,11 @@ func (g *gathering) skip(file, why string) { g.skipped = append(g.skipped, skipp
 // file adds a file that was named, or found in a folder that was.
 func (g *gathering) file(from, to string, mode fs.FileMode) error {
 	if !mode.IsRegular() {
-		return problem.Refusal("read", "%s is no regular file; nothing was published", plain.Text(from))
+		return problem.Refusal("read", "%s is no regular file. Nothing was published.", plain.Text(from))
 	}
 	item, err := folder.ParseItem(filepath.ToSlash(to))
 	if err != nil {
-		return problem.Refusal("item", "%s cannot be an item of a booth: %v; nothing was published", plain.Text(from), err)
+		return err
 	}
 	g.uploads = append(g.uploads, upload{from, item})
 	return nil
@@ -175,7 +175,7 @@ func (g *gathering) folder(dir string) error {
 	}
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return problem.Refusal("read", "%s cannot be read; nothing was published", plain.Text(path)).Because(err)
+			return problem.Refusal("read", "%s cannot be read. Nothing was published.", plain.Text(path)).Because(err)
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err != nil {

@@ -124,13 +124,13 @@ func (e *WriteError) public() *problem.Error {
 	switch {
 	case e.Outcome == Unknown:
 		return problem.New(problem.Unknown, string(e.Step),
-			"whether %s is safely written cannot be told; read it again", e.Name)
+			"Whether %s is safely written cannot be told: read it again.", e.Name)
 	case fullDisk(e.Err):
-		return problem.New(problem.Failed, problem.StepNoSpace, "there is no room to write %s; nothing was changed", e.Name)
+		return problem.New(problem.Failed, problem.StepNoSpace, "There is no room to write %s. Nothing was changed.", e.Name)
 	case errors.Is(e.Err, fs.ErrExist):
-		return problem.Refusal("exists", "%s is there already; nothing was changed", e.Name)
+		return problem.Refusal("exists", "%s is there already. Nothing was changed.", e.Name)
 	default:
-		return problem.New(problem.Failed, string(e.Step), "%s could not be written; nothing was changed", e.Name)
+		return problem.New(problem.Failed, string(e.Step), "%s could not be written. Nothing was changed.", e.Name)
 	}
 }
 

@@ -65,7 +65,7 @@ func Load(in Input) (*Config, error) {
 	for _, s := range Settings {
 		text, from, detail := s.pick(in, file, path)
 		if err := s.set(c, text); err != nil {
-			return nil, problem.New(problem.Usage, "config", "%s %q (%s): %v", s.Name(), s.shown(text), detail, err)
+			return nil, problem.New(problem.Usage, "config", "%s %q (%s): %v.", s.Name(), s.shown(text), detail, err)
 		}
 		c.values = append(c.values, Value{s.Name(), s.shown(text), from, detail, s.Doc})
 	}
@@ -126,24 +126,24 @@ func readFile(path string) (map[string]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, problem.New(problem.Failed, "config", "The configuration file %s cannot be read: %s", path, words(err)).Because(err)
+		return nil, problem.New(problem.Failed, "config", "The configuration file %s cannot be read: %s.", path, words(err)).Because(err)
 	}
 	var tree map[string]any
 	if _, err := toml.Decode(string(data), &tree); err != nil {
 		var bad toml.ParseError
 		if errors.As(err, &bad) {
-			return nil, problem.New(problem.Usage, "config", "%s line %d: %s", path, bad.Position.Line, bad.Message).
+			return nil, problem.New(problem.Usage, "config", "%s line %d: %s.", path, bad.Position.Line, bad.Message).
 				WithHint("mend the line; nothing was started")
 		}
-		return nil, problem.New(problem.Usage, "config", "%s: %v", path, err)
+		return nil, problem.New(problem.Usage, "config", "%s: %v.", path, err)
 	}
 	flat := map[string]string{}
 	if err := flatten(flat, "", tree); err != nil {
-		return nil, problem.New(problem.Usage, "config", "%s: %v", path, err)
+		return nil, problem.New(problem.Usage, "config", "%s: %v.", path, err)
 	}
 	for key := range flat {
 		if !slices.ContainsFunc(Settings, func(s Setting) bool { return s.Key == key }) {
-			return nil, problem.New(problem.Usage, "config", "%s sets %q, which is no setting", path, key).
+			return nil, problem.New(problem.Usage, "config", "%s sets %q, which is no setting.", path, key).
 				WithHint("holdfast config lists them")
 		}
 	}

@@ -50,7 +50,7 @@ type Data struct{ dir *os.File }
 func OpenData(path string) (*Data, error) {
 	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
 	if err != nil {
-		return nil, problem.New(problem.Failed, "data", "the data folder %q cannot be opened", path).Because(err)
+		return nil, problem.New(problem.Failed, "data", "The data folder %q cannot be opened.", path).Because(err)
 	}
 	return &Data{os.NewFile(uintptr(fd), path)}, nil
 }
@@ -81,7 +81,7 @@ func (d *Data) Names() ([]Name, error) {
 		return names, err
 	})
 	if err != nil {
-		return nil, problem.New(problem.Failed, "data", "the data folder cannot be listed").Because(err)
+		return nil, problem.New(problem.Failed, "data", "The data folder cannot be listed.").Because(err)
 	}
 	slices.SortFunc(names, func(a, b Name) int { return strings.Compare(a.s, b.s) })
 	return names, nil
@@ -114,9 +114,9 @@ func (d *Data) Booth(name Name) (*Booth, error) {
 	case err == nil:
 		return b, nil
 	case isAny(err, unix.ENOENT, unix.ENOTDIR, unix.ELOOP):
-		return nil, problem.New(problem.Gone, "booth", "there is no booth %q", name.s).Because(err)
+		return nil, problem.New(problem.Gone, "booth", "There is no booth %q.", name.s).Because(err)
 	default:
-		return nil, problem.New(problem.Failed, "booth", "the booth %q cannot be opened", name.s).Because(err)
+		return nil, problem.New(problem.Failed, "booth", "The booth %q cannot be opened.", name.s).Because(err)
 	}
 }
 
@@ -131,11 +131,11 @@ func (d *Data) Create(name Name) (*Booth, error) {
 	case isAny(err, unix.ENOSPC, unix.EDQUOT):
 		return nil, noSpace().Because(err)
 	default:
-		return nil, problem.New(problem.Failed, "booth", "the booth %q cannot be made", name.s).Because(err)
+		return nil, problem.New(problem.Failed, "booth", "The booth %q cannot be made.", name.s).Because(err)
 	}
 	b, err := d.Booth(name)
 	if isAny(err, unix.ENOTDIR, unix.ELOOP) {
-		return nil, problem.Refusal("booth", "%q is there and is not a folder; nothing was changed", name.s).Because(err)
+		return nil, problem.Refusal("booth", "%q is there and is not a folder. Nothing was changed.", name.s).Because(err)
 	}
 	return b, err
 }

@@ -21,7 +21,7 @@ type Name struct{ s string }
 // ParseName checks a booth's name.
 func ParseName(s string) (Name, error) {
 	if why := badComponent(s); why != "" {
-		return Name{}, problem.New(problem.Usage, "booth-name", "%q is no name for a booth: %s", s, why)
+		return Name{}, problem.New(problem.Usage, "booth-name", "%q is no name for a booth: %s.", s, why)
 	}
 	return Name{s}, nil
 }
@@ -38,7 +38,7 @@ type ItemPath struct{ s string }
 // refused.
 func ParseItem(s string) (ItemPath, error) {
 	if why := badPath(s); why != "" {
-		return ItemPath{}, problem.New(problem.Usage, "item-name", "%.300q is no path of an item: %s", s, why)
+		return ItemPath{}, problem.New(problem.Usage, "item-name", "%.300q is no path of an item: %s.", s, why)
 	}
 	return ItemPath{s}, nil
 }

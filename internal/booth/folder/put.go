@@ -159,7 +159,7 @@ func (s *shelf) put(item ItemPath, r io.Reader, size, limit int64) (created bool
 	}
 	if err := fsync(s.dir); err != nil {
 		return created, problem.New(problem.Unknown, "sync",
-			"%q is in place, but the disk did not confirm it", item.s).Because(err)
+			"%q is in place, but the disk did not confirm it.", item.s).Because(err)
 	}
 	return created, nil
 }
@@ -222,7 +222,7 @@ func fill(f *os.File, item ItemPath, r io.Reader, size, limit int64) error {
 }
 
 func stoppedEarly(item ItemPath) *problem.Error {
-	return problem.New(problem.Failed, "upload", "what was sent for %q ended early; nothing was changed", item.s)
+	return problem.New(problem.Failed, "upload", "What was sent for %q ended early. Nothing was changed.", item.s)
 }
 
 // source keeps the error of reading apart from one of writing.

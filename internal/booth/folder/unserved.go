@@ -110,15 +110,15 @@ func readWords(path string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &u):
-		return problem.New(problem.Gone, "not-served", "%s", u.Error()).Because(u)
+		return problem.New(problem.Gone, "not-served", "%s.", u.Error()).Because(u)
 	case isAny(err, unix.ENOTDIR, unix.ENAMETOOLONG):
 		return noItem(path).Because(fmt.Errorf("%w: %w", fs.ErrNotExist, err))
 	case errors.Is(err, fs.ErrNotExist):
 		return noItem(path).Because(err)
 	case errors.Is(err, fs.ErrPermission):
-		return problem.New(problem.Failed, "not-permitted", "%q may not be read by this service", path).Because(err)
+		return problem.New(problem.Failed, "not-permitted", "%q may not be read by this service.", path).Because(err)
 	default:
-		return problem.New(problem.Failed, "unreadable", "%q cannot be read", path).Because(err)
+		return problem.New(problem.Failed, "unreadable", "%q cannot be read.", path).Because(err)
 	}
 }
 
@@ -136,26 +136,26 @@ func writeWords(path string, err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, &u):
-		return problem.Refusal("not-served", "%q is not written: %s; nothing was changed", u.Path, u.Why).Because(u)
+		return problem.Refusal("not-served", "%q is not written: %s. Nothing was changed.", u.Path, u.Why).Because(u)
 	case isAny(err, unix.ENOSPC, unix.EDQUOT):
 		return noSpace().Because(err)
 	case errors.Is(err, fs.ErrPermission):
-		return problem.Refusal("not-permitted", "%q may not be written by this service; nothing was changed", path).Because(err)
+		return problem.Refusal("not-permitted", "%q may not be written by this service. Nothing was changed.", path).Because(err)
 	default:
-		return problem.New(problem.Failed, "unwritable", "%q cannot be written; nothing was changed", path).Because(err)
+		return problem.New(problem.Failed, "unwritable", "%q cannot be written. Nothing was changed.", path).Because(err)
 	}
 }
 
 func noItem(path string) *problem.Error {
-	return problem.New(problem.Gone, "item", "there is no item %.300q", path)
+	return problem.New(problem.Gone, "item", "There is no item %.300q.", path)
 }
 
 func noSpace() *problem.Error {
-	return problem.New(problem.Failed, problem.StepNoSpace, "the disk is full; nothing was changed")
+	return problem.New(problem.Failed, problem.StepNoSpace, "The disk is full. Nothing was changed.")
 }
 
 func tooLarge(path string, limit int64) *problem.Error {
-	return problem.Refusal(problem.StepTooLarge, "%q is over the limit of %d bytes", path, limit).Because(ErrTooLarge)
+	return problem.Refusal(problem.StepTooLarge, "%q is over the limit of %d bytes.", path, limit).Because(ErrTooLarge)
 }
 
 func isAny(err error, codes ...unix.Errno) bool {

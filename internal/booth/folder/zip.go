@@ -27,7 +27,7 @@ func (b *Booth) Zip(items []Item) (*Archive, error) {
 		e := zipEntry{Item: it, offset: uint64(a.size)}
 		buf = e.appendDescriptor(e.appendLocal(buf[:0]))
 		if it.Size < 0 || it.Size > math.MaxInt64/2-a.size {
-			return nil, problem.Refusal(problem.StepTooLarge, "these files are too large for one archive")
+			return nil, problem.Refusal(problem.StepTooLarge, "These files are too large for one archive.")
 		}
 		a.size += int64(len(buf)) + it.Size
 		a.entries = append(a.entries, e)
@@ -104,7 +104,7 @@ func (a *Archive) copyItem(w io.Writer, e *zipEntry, buf []byte) error {
 	}
 	defer f.Close()
 	if f.ID() != e.ID {
-		return problem.New(problem.Failed, "zip", "%q was replaced while the archive was sent", e.Path.s)
+		return problem.New(problem.Failed, "zip", "%q was replaced while the archive was sent.", e.Path.s)
 	}
 	sum := crc32.NewIEEE()
 	src := &source{r: f}
@@ -115,7 +115,7 @@ func (a *Archive) copyItem(w io.Writer, e *zipEntry, buf []byte) error {
 	case err != nil:
 		return err
 	case n < e.Size:
-		return problem.New(problem.Failed, "zip", "%q shrank while the archive was sent", e.Path.s).Because(io.ErrUnexpectedEOF)
+		return problem.New(problem.Failed, "zip", "%q shrank while the archive was sent.", e.Path.s).Because(io.ErrUnexpectedEOF)
 	}
 	e.crc = sum.Sum32()
 	return nil

@@ -94,19 +94,19 @@ func (r Remote) call(ctx context.Context, method, path string, body io.Reader, l
 		return nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return problem.New(problem.Failed, "server", "%s answered something that is no answer of Holdfast's", r.Base).Because(err)
+		return problem.New(problem.Failed, "server", "%s answered something that is no answer of Holdfast's.", r.Base).Because(err)
 	}
 	return nil
 }
 
 func (r Remote) noAnswer(method string, err error) error {
-	kind, words := problem.Failed, "no answer from %s"
+	kind, words := problem.Failed, "There was no answer from %s."
 	if method != http.MethodGet {
-		kind, words = problem.Unknown, "no answer from %s; whether it took effect is not known"
+		kind, words = problem.Unknown, "There was no answer from %s. Whether it took effect is not known."
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" { // nothing was sent
-		kind, words = problem.Failed, "nothing listens at %s; nothing was changed"
+		kind, words = problem.Failed, "Nothing listens at %s. Nothing was changed."
 	}
 	return problem.New(kind, "server", words, r.Base).Because(err).WithHint("see HOLDFAST_URL; is the server up?")
 }
@@ -123,5 +123,5 @@ func (r Remote) refusal(res *http.Response, data []byte) error {
 			return p
 		}
 	}
-	return problem.New(problem.Failed, "server", "%s answered %s", r.Base, res.Status)
+	return problem.New(problem.Failed, "server", "%s answered %s.", r.Base, res.Status)
 }
