@@ -67,7 +67,7 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		return err
 	}
 	defer ln.Close()
-	h := &house{config: c, key: key, data: data, log: obs.Logger(log), metrics: obs.NewMetrics(), events: web.NewEvents(maxStreams)}
+	h := &house{config: c, key: key, data: data, log: obs.Logger(log, c.LogLevel), metrics: obs.NewMetrics(), events: web.NewEvents(maxStreams)}
 	site, err := h.site(ln.Addr())
 	if err != nil {
 		return err
@@ -144,6 +144,7 @@ func (h *house) site(addr net.Addr) (*web.Site, error) {
 	h.desk, err = desk.New(desk.Config{
 		Data: h.data, FolderPath: h.config.Booths(), TTL: h.config.TTL,
 		Base: h.base, Key: h.key, Policy: policy, Log: h.log, Now: time.Now,
+		Live: func() string { return h.base.URL("events") + "?since=" + h.events.Current() },
 	})
 	if err != nil {
 		return nil, err

@@ -15,9 +15,9 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 )
 
-// Logger writes events to w.
-func Logger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo}))
+// Logger writes events of a level and above to w.
+func Logger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 // Metrics is one server's set of metrics. It is safe for concurrent use.

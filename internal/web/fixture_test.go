@@ -118,8 +118,6 @@ func withBase(text string) option {
 	}
 }
 
-func withLogin(c *Config, _ *AuthConfig) { c.Policy.LoginRequired = true }
-
 func newHouse(t *testing.T, options ...option) *house {
 	t.Helper()
 	key, err := access.LoadOrCreateKey(t.TempDir())
@@ -132,7 +130,7 @@ func newHouse(t *testing.T, options ...option) *house {
 		t.Fatal(err)
 	}
 	auth := AuthConfig{Key: key, Principal: "principal:test", Links: h.links}
-	conf := Config{Hosts: hosts, Routes: deskRoutes(), Log: slog.New(slog.NewTextHandler(h.log, nil))}
+	conf := Config{Hosts: hosts, Routes: deskRoutes(), Log: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for _, o := range options {
 		o(&conf, &auth)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -139,11 +140,20 @@ func (s *Site) logRequest(w *response, r *http.Request, began time.Time) {
 		remote = r.RemoteAddr
 	}
 	took := time.Since(began)
-	s.log.Info("request", "method", r.Method, "path", loggedPath(r.URL), "route", w.route, "status", w.status,
+	s.log.Log(r.Context(), requestLevel(r, w.status), "request", "method", r.Method, "path", loggedPath(r.URL), "route", w.route, "status", w.status,
 		"bytes", w.bytes, "took", took, "party", w.party, "remote", remote)
 	if s.count != nil && w.route != "" {
 		s.count(w.route, w.status, took)
 	}
+}
+
+// requestLevel: a read that went well is of interest only to somebody who looks
+// for it.
+func requestLevel(r *http.Request, status int) slog.Level {
+	if safeMethod(r.Method) && status < http.StatusBadRequest {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // loggedPath is a request's path without what opens anything: no query, since a

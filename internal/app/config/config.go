@@ -9,6 +9,7 @@ package config
 
 import (
 	"fmt"
+	"log/slog"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,8 @@ type Config struct {
 	Login Login
 	// TTL is how long a booth outlives its newest stamp.
 	TTL time.Duration
+	// LogLevel is what the log holds: this level and above.
+	LogLevel slog.Level
 	// URL is the server that commands talk to instead of the folder; nil for none.
 	URL *url.URL
 	// Token is the credential that commands show to that server.
@@ -119,6 +122,11 @@ var Settings = []Setting{
 		Key: "booths.ttl", Env: "HOLDFAST_TTL", Flag: "ttl", Default: "24h",
 		Doc: "how long a booth outlives the newest thing in it",
 		set: setTTL,
+	},
+	{
+		Key: "desk.log", Env: "HOLDFAST_LOG", Flag: "log", Default: "info",
+		Doc: "what the log holds: debug (every request), info, warn or error",
+		set: func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) },
 	},
 	{
 		Env: "HOLDFAST_URL",

@@ -110,7 +110,6 @@ func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 		Files:   l.Kind != booth.Gallery,
 		Empty:   len(l.Items) == 0,
 	}
-	p.Page.Live = d.Base.URL("events")
 	if n := l.Survey.Newest; !n.At.IsZero() {
 		p.Newest = "last touched " + ago(n.At, l.At)
 	}
@@ -214,7 +213,7 @@ func (d *Desk) board(r *http.Request, b *folder.Booth, p *boothPage) {
 		return
 	}
 	out := renderBoard(data, booth.BoardFile, d.places(r, b.Name().String()))
-	p.Groups, p.Links = out.groups, plain.Count(out.links, "link")
+	p.Groups, p.Links, p.Losses = out.groups, plain.Count(out.links, "link"), out.losses
 }
 
 func (d *Desk) places(r *http.Request, name string) places {

@@ -36,8 +36,11 @@ type Config struct {
 	Base       web.Base
 	Key        access.Key
 	Policy     access.Policy
-	Log        *slog.Logger
-	Now        func() time.Time
+	// Live is the address of the event stream, for a page that shows things as
+	// they are from now on.
+	Live func() string
+	Log  *slog.Logger
+	Now  func() time.Time
 }
 
 // Desk serves booths. It is safe for concurrent use.

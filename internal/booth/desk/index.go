@@ -22,12 +22,13 @@ type indexPage struct {
 }
 
 func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
+	live := d.Live()
 	looks, unopened, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
 	if err != nil {
 		return err
 	}
 	p := indexPage{Page: d.pages.page(r, "Booths"), Unopened: unopened}
-	p.Page.Live = d.Base.URL("events")
+	p.Page.Live = live
 	if _, ok := web.PartyOf(r).(access.Operator); ok {
 		p.Folder = plain.Text(d.FolderPath)
 	}

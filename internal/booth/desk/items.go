@@ -18,15 +18,23 @@ import (
 // contentURL is an item's address for a page of the desk: good for this booth's
 // bytes, for this reader, for at most an hour.
 func (d *Desk) contentURL(r *http.Request, name, item string) string {
-	session := access.AnonymousSession
-	if op, ok := web.PartyOf(r).(access.Operator); ok && op.Session != "" {
-		session = op.Session
-	}
-	token, err := d.Key.ContentToken(name, session, d.Now())
-	if err != nil {
+	token, err := d.Key.ContentToken(name, browserSession(r), d.Now())
+	if err != nil { // no browser: the asker has a credential for the plain address
 		return d.itemURL(name, item)
 	}
 	return d.Base.URL(append([]string{"c", token}, strings.Split(item, "/")...)...)
+}
+
+// browserSession is whom a content address is for, empty where no browser asks.
+func browserSession(r *http.Request) string {
+	switch p := web.PartyOf(r).(type) {
+	case access.Operator:
+		return p.Session
+	case access.Anonymous:
+		return access.AnonymousSession
+	case access.Worker, access.Observer, access.Frame:
+	}
+	return ""
 }
 
 // itemURL is an item's plain address.

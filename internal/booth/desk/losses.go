@@ -3,7 +3,6 @@ package desk
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/url"
 	"path"
 	"slices"
@@ -36,6 +35,15 @@ var capabilities = []capability{
 	{[]string{"new Worker(", "new SharedWorker("}, "It starts a worker script (%s), which cannot load in this frame."},
 	{[]string{"alert(", "confirm(", "prompt("}, "It opens a dialog (%s), which does not show here."},
 	{[]string{"top.location", "parent.location", "parent.document", "top.document"}, "It reaches for the page around it (%s), which is closed to it."},
+	{
+		[]string{`createElement("iframe")`, `createElement('iframe')`},
+		"It puts pages into frames (%s); those of its own booth and of this desk stay empty there.",
+	},
+	{[]string{"window.open("}, "It opens windows (%s); in them it is not signed in, and nothing that it does counts as yours."},
+	{
+		[]string{"api/v1/", `"POST"`, `'POST'`, `"PUT"`, `'PUT'`, `"PATCH"`, `"DELETE"`, "sendBeacon"},
+		"It talks to a server (%s). This desk tells a report nothing but its own files, and takes nothing from it.",
+	},
 	{[]string{"navigator.geolocation", "getUserMedia", "navigator.clipboard", "requestFullscreen"}, "It asks for something of this device (%s), which it does not get here."},
 }
 
@@ -48,19 +56,15 @@ type source struct {
 const (
 	maxScan    = 4 << 20 // bytes of one file
 	maxScripts = 16      // files beside the page
+	maxNamed   = 3       // addresses in one line
 )
 
 // losses says what a page's own bytes and the scripts that it loads will miss.
 // load reads a file of the same booth by its path; at is the page's own path.
 func losses(page []byte, at string, load func(path string) ([]byte, bool)) []string {
 	found := readPage(page, at)
-	sources := found.inline
-	for _, p := range found.scripts[:min(len(found.scripts), maxScripts)] {
-		if data, ok := load(p); ok {
-			sources = append(sources, source{p, data})
-		}
-	}
-	out := found.losses
+	sources := found.follow(load)
+	out := found.lines()
 	for _, c := range capabilities {
 		if words := c.find(sources); words != "" {
 			out = append(out, fmt.Sprintf(c.loss, words))
@@ -109,6 +113,26 @@ type pageScan struct {
 	scripts []string // paths in the booth
 	losses  []string
 	rooted  []string // addresses from the server's root
+	framed  []string // pages of its own that it frames
+}
+
+// lines is what was found, in words.
+func (s *pageScan) lines() []string {
+	if len(s.rooted) > 0 {
+		s.add("It loads %s from the top of the server, where its folder is not. Build it with relative addresses (a base of \"./\").", some(s.rooted))
+	}
+	if len(s.framed) > 0 {
+		s.add("It shows %s in a frame of its own, which stays empty here. Opened from the list of files it works.", some(s.framed))
+	}
+	return s.losses
+}
+
+// some names the first few addresses.
+func some(addresses []string) string {
+	if more := len(addresses) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(addresses[:maxNamed], ", "), more)
+	}
+	return strings.Join(addresses, ", ")
 }
 
 func readPage(page []byte, at string) pageScan {
@@ -118,9 +142,6 @@ func readPage(page []byte, at string) pageScan {
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			if z.Err() == io.EOF && len(s.rooted) > 0 {
-				s.add("It loads %s from the top of the server, where its folder is not. Build it with relative addresses (a base of \"./\").", strings.Join(s.rooted, ", "))
-			}
 			return s
 		case html.StartTagToken, html.SelfClosingTagToken:
 			t := z.Token()
@@ -156,8 +177,10 @@ func (s *pageScan) tag(t html.Token) {
 		s.resource(attr["src"], true)
 	case atom.Link:
 		s.resource(attr["href"], attr["rel"] == "modulepreload")
-	case atom.Img, atom.Video, atom.Audio, atom.Source, atom.Iframe:
+	case atom.Img, atom.Video, atom.Audio, atom.Source:
 		s.resource(attr["src"], false)
+	case atom.Iframe:
+		s.frame(attr["src"])
 	case atom.Form:
 		s.add("It has a form; forms cannot be sent from this frame.")
 	case atom.Meta:
@@ -175,35 +198,86 @@ func (s *pageScan) tag(t html.Token) {
 // resource notes what the page loads: a script of the booth to be scanned, or
 // an address from the server's root, which cannot be found.
 func (s *pageScan) resource(ref string, script bool) {
+	p, where := place(ref, s.at)
+	switch where {
+	case fromRoot:
+		s.root(p)
+	case inBooth:
+		if script {
+			s.scripts = append(s.scripts, p)
+		}
+	case elsewhere:
+	}
+}
+
+// frame notes a page that this one shows in a frame.
+func (s *pageScan) frame(ref string) {
+	switch p, where := place(ref, s.at); where {
+	case fromRoot:
+		s.root(p)
+	case inBooth:
+		s.framed = append(s.framed, plain.Text(p))
+	case elsewhere:
+	}
+}
+
+func (s *pageScan) root(p string) {
+	if p = plain.Text(p); !slices.Contains(s.rooted, p) {
+		s.rooted = append(s.rooted, p)
+	}
+}
+
+// whereabouts is where an address leads.
+type whereabouts uint8
+
+const (
+	elsewhere whereabouts = iota + 1 // another server, outside of the booth, nowhere
+	fromRoot                         // the server's root
+	inBooth
+)
+
+// place is the path that an address in a file of the booth names.
+func place(ref, at string) (string, whereabouts) {
 	u, err := url.Parse(strings.TrimSpace(ref))
-	if ref == "" || err != nil || u.Scheme != "" || u.Host != "" {
-		return
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
+		return "", elsewhere
 	}
 	if strings.HasPrefix(u.Path, "/") {
-		if len(s.rooted) < 3 {
-			s.rooted = append(s.rooted, plain.Text(u.Path))
-		}
-		return
+		return u.Path, fromRoot
 	}
-	if p := path.Join(path.Dir(s.at), u.Path); script && !strings.HasPrefix(p, "..") {
-		s.scripts = append(s.scripts, p)
+	p := path.Join(path.Dir(at), u.Path)
+	if p == ".." || strings.HasPrefix(p, "../") {
+		return p, elsewhere
 	}
+	return p, inBooth
 }
 
 // refresh says what a meta refresh does: within the booth it works, elsewhere
 // the frame may not go.
 func (s *pageScan) refresh(content string) {
-	_, target, ok := strings.Cut(content, ";")
-	if !ok {
+	target := refreshTarget(content)
+	if target == "" {
 		return
 	}
-	target = strings.TrimSpace(target)
-	if len(target) > 4 && strings.EqualFold(target[:3], "url") {
-		target = strings.TrimLeft(target[3:], " =")
-	}
-	target = strings.Trim(target, `"'`)
-	u, err := url.Parse(target)
-	if err != nil || u.Scheme != "" || u.Host != "" || strings.HasPrefix(u.Path, "/") {
+	if _, where := place(target, s.at); where != inBooth && !strings.HasPrefix(target, "#") && !strings.HasPrefix(target, "?") {
 		s.add("It sends the reader on to %s by itself; this frame only goes to pages of its own booth.", plain.Text(target))
 	}
+}
+
+// refreshTarget is the address in a refresh, read as browsers do: a number, then
+// a semicolon, a comma or a space, then the address, with "url=" and quotes or
+// without. It is empty where the page only loads itself again.
+func refreshTarget(content string) string {
+	const space = " \t\n\f\r"
+	rest := strings.TrimLeft(strings.TrimLeft(content, space), "0123456789.")
+	rest = strings.TrimLeft(rest, space+";,")
+	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
+		if after, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], space), "="); ok {
+			rest = strings.TrimLeft(after, space)
+		}
+	}
+	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+		rest, _, _ = strings.Cut(rest[1:], rest[:1])
+	}
+	return strings.TrimSpace(rest)
 }

@@ -27,6 +27,7 @@ type group struct {
 type prose struct {
 	groups []group
 	links  int
+	losses []string
 }
 
 // places tells where the items of a booth are shown, by item path.
@@ -39,7 +40,7 @@ type places struct {
 // document's own path in the booth.
 func renderBoard(source []byte, at string, p places) prose {
 	md, doc := parse(source, at, p)
-	var out prose
+	out := prose{losses: proseLosses(doc)}
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n.(type) {
 		case *ast.Link, *ast.AutoLink:
@@ -69,10 +70,33 @@ func renderBoard(source []byte, at string, p places) prose {
 	return out
 }
 
-// renderProse renders a whole document.
-func renderProse(source []byte, at string, p places) template.HTML {
+// renderProse renders a whole document, and says what of it is left out.
+func renderProse(source []byte, at string, p places) (template.HTML, []string) {
 	md, doc := parse(source, at, p)
-	return render(md, source, doc)
+	return render(md, source, doc), proseLosses(doc)
+}
+
+// proseLosses says what of a document the desk's page does not show.
+func proseLosses(doc ast.Node) []string {
+	var tags, foreign bool
+	_ = ast.Walk(doc, func(n ast.Node, _ bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.HTMLBlock, *ast.RawHTML:
+			tags = true
+		case *ast.Image:
+			u, err := url.Parse(string(n.Destination))
+			foreign = foreign || err != nil || u.Scheme != "" || u.Host != ""
+		}
+		return ast.WalkContinue, nil
+	})
+	var out []string
+	if tags {
+		out = append(out, "It has HTML in it, which is left out here: tags, and with them any script.")
+	}
+	if foreign {
+		out = append(out, "It has pictures from other sites, which are not fetched: no site hears that you look.")
+	}
+	return out
 }
 
 func parse(source []byte, at string, p places) (goldmark.Markdown, ast.Node) {

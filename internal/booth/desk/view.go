@@ -45,6 +45,10 @@ func (d *Desk) serveView(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer b.Close()
+	if !r.URL.Query().Has("f") { // then it is the address of an item of this name
+		r.SetPathValue("item", "view")
+		return d.serveItem(w, r)
+	}
 	item, err := b.Find(r.URL.Query().Get("f"))
 	if err != nil {
 		return err
@@ -103,7 +107,7 @@ func (d *Desk) present(r *http.Request, b *folder.Booth, item folder.ItemPath, f
 			if err != nil {
 				return err
 			}
-			p.Prose = renderProse(data, item.String(), d.places(r, b.Name().String()))
+			p.Prose, p.Losses = renderProse(data, item.String(), d.places(r, b.Name().String()))
 			return nil
 		}
 		p.Show = showText
@@ -112,9 +116,23 @@ func (d *Desk) present(r *http.Request, b *folder.Booth, item folder.ItemPath, f
 		return p.readText(f)
 	case showNothing:
 		p.Notice = "This kind of file is not shown here. Open it alone or download it."
-	case showPicture, showAudio, showVideo:
+	case showPicture:
+		if mediaType(item.String(), headOf(f)) == "image/svg+xml" && hasScript(f) {
+			p.Notice = "There is a script in this picture. Shown as a picture, it does not run."
+		}
+	case showAudio, showVideo:
 	}
 	return nil
+}
+
+// hasScript says whether a drawing would do something, were it a page.
+func hasScript(f *folder.File) bool {
+	data, err := readOpen(f, maxScan)
+	if err != nil {
+		return false
+	}
+	found := readPage(data, "")
+	return len(found.inline)+len(found.scripts) > 0
 }
 
 // readText shows the beginning of a text, and says so when there is more.

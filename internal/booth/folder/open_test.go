@@ -37,8 +37,10 @@ func TestTheTagChangesWithTheFile(t *testing.T) {
 	step("another mtime", func() { age(t, at.Add(time.Nanosecond), dir+"/a") })
 	m := meta{FileID: FileID{Inode: 1}, size: 2, mtime: 3, ctime: 4}
 	for _, o := range []meta{
-		{FileID: FileID{Inode: 9}, size: 2, mtime: 3, ctime: 4}, {FileID: FileID{Inode: 1}, size: 9, mtime: 3, ctime: 4},
-		{FileID: FileID{Inode: 1}, size: 2, mtime: 9, ctime: 4}, {FileID: FileID{Inode: 1}, size: 2, mtime: 3, ctime: 9},
+		{FileID: FileID{Inode: 9}, size: 2, mtime: 3, ctime: 4},
+		{FileID: FileID{Inode: 1}, size: 9, mtime: 3, ctime: 4},
+		{FileID: FileID{Inode: 1}, size: 2, mtime: 9, ctime: 4},
+		{FileID: FileID{Inode: 1}, size: 2, mtime: 3, ctime: 9},
 	} {
 		if (&File{meta: m}).ETag() == (&File{meta: o}).ETag() {
 			t.Errorf("%+v and %+v have one tag", m, o)

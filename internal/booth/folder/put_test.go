@@ -28,8 +28,12 @@ func TestPutMakesAndReplaces(t *testing.T) {
 		path, content string
 		created       bool
 	}{
-		{"a", "one", true}, {"a", "two and more", false}, {"a", "", false},
-		{"d/e/f", "deep", true}, {"d/e/f", "deeper", false}, {"d/g", "beside", true},
+		{"a", "one", true},
+		{"a", "two and more", false},
+		{"a", "", false},
+		{"d/e/f", "deep", true},
+		{"d/e/f", "deeper", false},
+		{"d/g", "beside", true},
 	} {
 		created, err := b.Put(item(t, c.path), readOnly{strings.NewReader(c.content)}, int64(len(c.content)))
 		if err != nil || created != c.created {

@@ -158,8 +158,10 @@ func TestGoingStepwiseIsTheSame(t *testing.T) {
 	write(t, dir, "m/f", "mounted")
 	write(t, dir, "bound", "")
 	bind(t, dir+"/real", dir+"/bound")
-	all := append(append([]string{"real", "sub/file", "sub", "sub/pipe", "absent", "sub/absent", "absent/x",
-		"real/x", "m", "m/f", "bound", strings.Repeat("n", 256)}, linksThemselves...), behindLinks...)
+	all := append(append([]string{
+		"real", "sub/file", "sub", "sub/pipe", "absent", "sub/absent", "absent/x",
+		"real/x", "m", "m/f", "bound", strings.Repeat("n", 256),
+	}, linksThemselves...), behindLinks...)
 	_, err := onDir(b.dir, func(root int) (struct{}, error) {
 		for _, p := range all {
 			m1, err1 := statBeneath(root, p)

@@ -38,7 +38,8 @@ func TestEachFactHasItsState(t *testing.T) {
 			"kept with damaged marks", with(func(f *Facts) {
 				f.Sentinel, f.Marks = SentinelPresent{}, MarksDamaged{"it is blank"}
 			}),
-			Kept{Marks: "it is blank"}, "kept · marks unreadable",
+			Kept{Marks: "it is blank"},
+			"kept · marks unreadable",
 		},
 		{"kept beats every hold", with(func(f *Facts) {
 			*f = Facts{Sentinel: SentinelPresent{}, Marks: MarksRead{Open: 1}, Tree: TreeUnreadable{"x"}, Mount: "m"}
@@ -50,19 +51,23 @@ func TestEachFactHasItsState(t *testing.T) {
 		{"mount", with(func(f *Facts) { f.Mount = "disk" }), Held{MountHold, "disk"}, "held · contains a mount"},
 		{
 			"open is asked before tree", with(func(f *Facts) { f.Marks, f.Tree = MarksRead{Open: 1}, TreeUnreadable{"x"} }),
-			Held{Reason: Open}, "held until answered",
+			Held{Reason: Open},
+			"held until answered",
 		},
 		{
 			"marks before sentinel", with(func(f *Facts) { f.Marks, f.Sentinel = MarksDamaged{"m"}, SentinelUnreadable{"s"} }),
-			Held{MarksHold, "m"}, "held · marks unreadable",
+			Held{MarksHold, "m"},
+			"held · marks unreadable",
 		},
 		{
 			"tree before sentinel and mount", with(func(f *Facts) { f.Tree, f.Sentinel, f.Mount = TreeUnreadable{"t"}, SentinelUnreadable{"s"}, "m" }),
-			Held{TreeHold, "t"}, "held · cannot be read: t",
+			Held{TreeHold, "t"},
+			"held · cannot be read: t",
 		},
 		{
 			"sentinel before mount", with(func(f *Facts) { f.Sentinel, f.Mount = SentinelUnreadable{"s"}, "m" }),
-			Held{SentinelHold, "s"}, "held · keep marker unreadable",
+			Held{SentinelHold, "s"},
+			"held · keep marker unreadable",
 		},
 	}
 	for _, c := range cases {
