@@ -40,10 +40,17 @@ func LoadOrCreateKey(dir string) (Key, error) {
 		return key, err
 	}
 	if err := createKey(dir); err != nil {
+		if p := problem.From(err, ""); p.Step == problem.StepNoSpace {
+			return Key{}, p.WithHint("make some room on the disk of %q", dir)
+		}
 		return Key{}, problem.New(problem.Failed, "key-create", "The operator's key cannot be made in %q.", dir).Because(err)
 	}
 	return loadKey(path)
 }
+
+// LoadKey is LoadOrCreateKey for whoever must not make one: where there is none
+// the error is fs.ErrNotExist.
+func LoadKey(dir string) (Key, error) { return loadKey(filepath.Join(dir, KeyFile)) }
 
 func loadKey(path string) (Key, error) {
 	// Non-blocking, so that a planted pipe cannot stop the start.

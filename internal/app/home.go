@@ -36,7 +36,8 @@ func checkHome(c *config.Config) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return noHome(c)
 	case err != nil:
-		return problem.Refusal("home", "The home %s cannot be looked at.", c.Home).Because(err)
+		return problem.Refusal("home", "The home %s cannot be looked at (%s). Nothing was changed.", c.Home, problem.Words(err)).
+			WithHint("check the folders above it, or name another home with --home DIR").Because(err)
 	case !info.IsDir():
 		return problem.Refusal("home", "The home %s is no folder. Nothing was changed.", c.Home).
 			WithHint("name another with --home DIR or HOLDFAST_HOME")
@@ -52,15 +53,12 @@ func noHome(c *config.Config) error {
 	return p.WithHint("start the desk once, which makes it: holdfast up")
 }
 
-// prepareHome makes sure that there is a home to write into. It makes the
-// default home at the first start; one that somebody named has to be there, so
-// that a misspelt name never starts an empty house. What is refused is refused
-// before anything is made.
-func prepareHome(c *config.Config) error {
+// mayPrepare refuses a home that could not be written into, before anything is
+// made. A home that somebody named has to be there, so that a misspelt name never
+// starts an empty house; the default one is made at the first start.
+func mayPrepare(c *config.Config) error {
 	if !c.HomeNamed && isMissing(c.Home) {
-		if err := os.MkdirAll(c.Home, 0o700); err != nil {
-			return unwritable(c.Home, err)
-		}
+		return nil
 	}
 	if err := checkHome(c); err != nil {
 		return err
@@ -70,7 +68,15 @@ func prepareHome(c *config.Config) error {
 			return err
 		}
 	}
-	for dir, perm := range map[string]fs.FileMode{c.Booths(): 0o755, c.DeskDir(): 0o700} {
+	return nil
+}
+
+// prepareHome makes what is missing of a home that mayPrepare let pass.
+func prepareHome(c *config.Config) error {
+	if err := os.MkdirAll(c.Home, 0o700); err != nil {
+		return unwritable(c.Home, err)
+	}
+	for dir, perm := range map[string]fs.FileMode{c.Booths(): 0o775, c.DeskDir(): 0o700} { // less the umask
 		if err := os.Mkdir(dir, perm); err != nil && !errors.Is(err, fs.ErrExist) {
 			return unwritable(dir, err)
 		}
@@ -87,6 +93,10 @@ func isMissing(path string) bool {
 func writable(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(dir); err == nil {
+			return problem.Refusal("home", "%s is a link to something that is not there. Nothing was changed.", dir).
+				WithHint("mount or make what it leads to, or remove the link")
+		}
 		return nil
 	}
 	if err == nil && !info.IsDir() {
@@ -103,17 +113,12 @@ func writable(dir string) error {
 }
 
 func unwritable(dir string, cause error) error {
-	return problem.Refusal("home", "%s cannot be written to (%v). Nothing was changed.", dir, plainCause(cause)).
-		WithHint("give yourself the right to (see: ls -ld %s), or name another home with --home DIR", shellQuote(filepath.Clean(dir)))
-}
-
-// plainCause is an error without the path that stands beside it.
-func plainCause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
+	if errors.Is(cause, unix.ENOSPC) || errors.Is(cause, unix.EDQUOT) {
+		return problem.New(problem.Failed, problem.StepNoSpace, "There is no room to make %s.", dir).
+			Because(cause).WithHint("make some room, or name a home on another disk with --home DIR")
 	}
-	return err
+	return problem.Refusal("home", "%s cannot be written to (%s). Nothing was changed.", dir, problem.Words(cause)).
+		WithHint("give yourself the right to (see: ls -ld %s), or name another home with --home DIR", shellQuote(filepath.Clean(dir)))
 }
 
 // shellQuote writes a path as one word of a shell's.

@@ -2,7 +2,6 @@ package app
 
 import (
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,15 +13,13 @@ import (
 
 	"holdfast/internal/access"
 	"holdfast/internal/app/config"
-	"holdfast/internal/booth/folder"
-	"holdfast/internal/obs"
 	"holdfast/internal/web"
 )
 
 const listening = "127.0.0.1:7433"
 
-// newHouse is a house that is not listening, with a booth "mine" and another.
-func newHouse(t *testing.T, set func(*config.Config)) (*house, *web.Site) {
+// newTestHouse is a house that is not listening, with a booth "mine" and another.
+func newTestHouse(t *testing.T, set func(*config.Config)) (*house, *web.Site) {
 	t.Helper()
 	c := &config.Config{Home: t.TempDir(), Listen: listening, BasePath: "/", Login: config.LoginOpen, TTL: 24 * time.Hour}
 	if set != nil {
@@ -34,21 +31,21 @@ func newHouse(t *testing.T, set func(*config.Config)) (*house, *web.Site) {
 	for _, name := range []string{"mine", "other"} {
 		write(t, filepath.Join(c.Booths(), name, "a.txt"), "a")
 	}
-	key, err := access.LoadOrCreateKey(c.DeskDir())
+	h, err := newHouse(c, web.Base{}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := folder.OpenData(c.Booths())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { data.Close() })
-	h := &house{config: c, key: key, data: data, log: slog.New(slog.DiscardHandler), metrics: obs.NewMetrics(), events: web.NewEvents(2)}
+	t.Cleanup(func() { h.data.Close() })
+	h.events = web.NewEvents(2)
 	addr, err := net.ResolveTCPAddr("tcp", listening)
 	if err != nil {
 		t.Fatal(err)
 	}
-	site, err := h.site(addr)
+	hosts, err := web.NewHosts(addr, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := h.site(hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +101,6 @@ var rights = map[string]struct{ path, open, login string }{
 	"GET /api/v1/booths/{booth}/explain": {"/api/v1/booths/mine/explain", everybody, "operator observer worker"},
 	"PATCH /api/v1/booths/{booth}":       {"/api/v1/booths/mine", "operator worker", "operator worker"},
 	"POST /api/v1/sign-in-links":         {"/api/v1/sign-in-links", "operator", "operator"},
-	"POST /api/v1/worker-tokens/{booth}": {"/api/v1/worker-tokens/mine", "operator", "operator"},
 	"GET /events":                        {"/events", everybody, "operator observer"},
 	"GET /metrics":                       {"/metrics", everybody, "operator observer"},
 	"GET /healthz":                       {"/healthz", everybody, everybody},
@@ -120,7 +116,7 @@ const everybody = "anonymous operator observer worker elsewhere"
 // action is another one, or when access.Policy lets one more party in.
 func TestEveryRouteIsOpenToWhomTheTableSays(t *testing.T) {
 	for _, login := range []config.Login{config.LoginOpen, config.LoginRequired} {
-		h, site := newHouse(t, func(c *config.Config) { c.Login = login })
+		h, site := newTestHouse(t, func(c *config.Config) { c.Login = login })
 		content, err := h.key.ContentToken("mine", "0123456789abcdef0123456789abcdef", time.Now())
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,63 +26,131 @@ const (
 	maxServing  = 4 << 10
 )
 
-// Serving is where a desk answers.
+// Serving is where a desk answers, and what it decides with.
 type Serving struct {
 	URL    string // without a slash at the end
 	SignIn string // a sign-in link, good once
 	PID    int
+	TTL    time.Duration
 }
 
-// served is the file: what may be read by whoever may read the folder. It is
-// true while the process that it names holds the lock.
+// served is the file. It is true while the process that it names holds the lock.
 type served struct {
 	PID int    `json:"pid"`
 	URL string `json:"url"`
+	TTL string `json:"ttl"` // as Go writes a duration
 }
 
 func writeServing(dir *durable.Dir, s Serving) error {
-	data, err := canon.Encode(served{s.PID, s.URL})
+	data, err := canon.Encode(served{s.PID, s.URL, s.TTL.String()})
 	if err != nil {
 		return err
 	}
 	return dir.WriteFile(servingFile, append(data, '\n'), 0o600)
 }
 
-// readServing is where the holder of the lock can be reached, if it has said so.
-func readServing(dir *durable.Dir, held *durable.Held) (served, bool) {
+// readServing is what the holder of the lock has said, if it has.
+func readServing(dir *durable.Dir, holder *durable.Holder) (served, bool) {
 	data, err := dir.ReadFile(servingFile, maxServing)
-	if err != nil || held.Holder == nil {
+	if err != nil {
 		return served{}, false
 	}
 	var s served
 	if canon.Decode(bytes.TrimSpace(data), &s) != nil {
 		return served{}, false
 	}
-	return s, s.PID == held.Holder.PID
+	return s, s.PID == holder.PID
 }
 
-// SignInLink asks the desk that serves this home for a fresh sign-in link.
-func SignInLink(ctx context.Context, c *config.Config) (string, error) {
-	at, token := "", c.Token
-	if c.URL != nil {
-		at = strings.TrimSuffix(c.URL.String(), "/")
-	} else {
-		s, err := whoServes(c)
-		if err != nil {
-			return "", err
+// Who takes the lock, as its file says: a desk for as long as it serves, a
+// command for the instant in which it looks whether one does.
+const (
+	holderUp    = "holdfast up"
+	holderProbe = "holdfast looks who serves"
+)
+
+// takeHome takes the lock of the home. One that a command has for an instant is
+// waited for.
+func takeHome(ctx context.Context, c *config.Config, dir *durable.Dir) (*durable.Lock, error) {
+	for {
+		lock, err := dir.TryLock(lockFile, holderUp)
+		var held *durable.Held
+		if !errors.As(err, &held) {
+			if err != nil {
+				err = problem.Refusal("lock", "The home %s cannot be locked. Nothing was started.", c.Home).Because(err)
+			}
+			return lock, err
 		}
-		key, err := access.LoadOrCreateKey(c.DeskDir())
-		if err != nil {
-			return "", err
+		if err := refuseServed(c, dir, held); err != nil {
+			return nil, err
 		}
-		at, token = s.URL, key.OperatorToken()
+		if err := pause(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return askForLink(ctx, at, token)
 }
 
-// whoServes finds the desk that serves a home. Only the lock says whether there
-// is one; a file that a dead one left says nothing.
-func whoServes(c *config.Config) (served, error) {
+// refuseServed says who serves a home, nil where a command only looks.
+func refuseServed(c *config.Config, dir *durable.Dir, held *durable.Held) error {
+	if held.Holder == nil || held.Holder.Command != holderUp {
+		return nil
+	}
+	where := ""
+	if s, ok := readServing(dir, held.Holder); ok {
+		where = " at " + s.URL
+	}
+	return problem.Refusal("lock", "The home %s is served by another holdfast (process %d, since %s)%s. Nothing was started.",
+		c.Home, held.Holder.PID, held.Holder.Since.Local().Format("2006-01-02 15:04:05"), where).
+		WithHint("use that one (holdfast open), end it, or name another home with --home DIR")
+}
+
+// alreadyServed refuses a home that a desk serves, without touching one that
+// has never been.
+func alreadyServed(c *config.Config) error {
+	dir, err := durable.OpenDir(c.DeskDir())
+	if err != nil {
+		return nil // it is made, or found wanting, in a moment
+	}
+	defer dir.Close()
+	held, err := probe(context.Background(), dir)
+	if err != nil || held == nil {
+		return err
+	}
+	return refuseServed(c, dir, held)
+}
+
+// probe finds who serves the home of this folder; nil for nobody. Only the lock
+// says so: a file that a dead desk left says nothing.
+func probe(ctx context.Context, dir *durable.Dir) (*durable.Held, error) {
+	for {
+		lock, err := dir.TryLock(lockFile, holderProbe)
+		var held *durable.Held
+		switch {
+		case err == nil:
+			return nil, lock.Release()
+		case !errors.As(err, &held):
+			return nil, problem.Refusal("lock", "Whether a desk serves this home cannot be told.").Because(err)
+		case held.Holder != nil && held.Holder.Command == holderUp:
+			return held, nil
+		}
+		if err := pause(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause lets another command finish its look.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(5 * time.Millisecond):
+		return nil
+	}
+}
+
+// whoServes finds the desk that serves a home.
+func whoServes(ctx context.Context, c *config.Config) (served, error) {
 	if err := checkHome(c); err != nil {
 		return served{}, err
 	}
@@ -91,19 +160,54 @@ func whoServes(c *config.Config) (served, error) {
 		return served{}, none.Because(err)
 	}
 	defer dir.Close()
-	lock, err := dir.TryLock(lockFile, "holdfast open")
-	var held *durable.Held
-	switch {
-	case err == nil:
-		return served{}, errors.Join(none, lock.Release())
-	case !errors.As(err, &held):
-		return served{}, problem.Refusal("lock", "Whether a desk serves %s cannot be told.", c.Home).Because(err)
+	held, err := probe(ctx, dir)
+	if err != nil {
+		return served{}, err
 	}
-	s, ok := readServing(dir, held)
+	if held == nil {
+		return served{}, none
+	}
+	s, ok := readServing(dir, held.Holder)
 	if !ok {
 		return served{}, problem.Refusal("not-running", "A desk is starting, but does not serve yet.").WithHint("try again in a moment")
 	}
 	return s, nil
+}
+
+// Served is the desk that serves a home and the TTL that it decides with. Where
+// none does, ok is false.
+func Served(ctx context.Context, c *config.Config) (url string, ttl time.Duration, ok bool) {
+	s, err := whoServes(ctx, c)
+	if err != nil {
+		return "", 0, false
+	}
+	ttl, err = time.ParseDuration(s.TTL)
+	return s.URL, ttl, err == nil
+}
+
+// SignInLink asks the desk that serves this home, or the one at HOLDFAST_URL,
+// for a fresh sign-in link.
+func SignInLink(ctx context.Context, c *config.Config) (string, error) {
+	if c.URL != nil {
+		if c.Token == "" {
+			return "", problem.Refusal(problem.StepNotSignedIn, "A sign-in link of %s takes a credential.", c.URL).
+				WithHint("set HOLDFAST_TOKEN, or run holdfast open on the machine that runs the desk")
+		}
+		return askForLink(ctx, strings.TrimSuffix(c.URL.String(), "/"), c.Token)
+	}
+	s, err := whoServes(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	key, err := access.LoadKey(c.DeskDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", problem.Refusal("key-gone", "The operator's key of %s is gone, while the desk still serves with it.", c.Home).
+			WithHint("restart the desk; it makes a new one, which signs everybody out")
+	}
+	if err != nil {
+		return "", err
+	}
+	return askForLink(ctx, s.URL, key.OperatorToken())
 }
 
 func askForLink(ctx context.Context, at, token string) (string, error) {

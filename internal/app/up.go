@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -35,9 +34,28 @@ const (
 const maxStreams = 1024
 
 // Up serves the desk until ctx is done. serving is called once, when requests
-// are answered.
+// are answered. What can be told beforehand is refused before anything is made.
 func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Serving) error) error {
 	if err := checkExposure(c); err != nil {
+		return err
+	}
+	if err := mayPrepare(c); err != nil {
+		return err
+	}
+	base, err := web.ParseBase(c.BasePath)
+	if err != nil {
+		return err
+	}
+	if err := alreadyServed(c); err != nil {
+		return err
+	}
+	ln, err := web.Listen(c.Listen)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	hosts, err := web.NewHosts(ln.Addr(), c.Hosts, nil)
+	if err != nil {
 		return err
 	}
 	if err := prepareHome(c); err != nil {
@@ -48,36 +66,21 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		return problem.Refusal("home", "%s cannot be opened.", c.DeskDir()).Because(err)
 	}
 	defer deskDir.Close()
-	lock, err := deskDir.TryLock(lockFile, "holdfast up")
+	lock, err := takeHome(ctx, c, deskDir)
 	if err != nil {
-		return lockWords(c, deskDir, err)
+		return err
 	}
 	defer lock.Release()
-	key, err := access.LoadOrCreateKey(c.DeskDir())
+	h, err := newHouse(c, base, log)
 	if err != nil {
 		return err
 	}
-	data, err := folder.OpenData(c.Booths())
+	defer h.data.Close()
+	site, err := h.site(hosts)
 	if err != nil {
 		return err
 	}
-	defer data.Close()
-	ln, err := web.Listen(c.Listen)
-	if err != nil {
-		return err
-	}
-	defer ln.Close()
-	h := &house{config: c, key: key, data: data, log: obs.Logger(log, c.LogLevel), metrics: obs.NewMetrics(), events: web.NewEvents(maxStreams)}
-	site, err := h.site(ln.Addr())
-	if err != nil {
-		return err
-	}
-	origin := "http://" + reachable(ln.Addr())
-	now := Serving{
-		URL:    origin + strings.TrimSuffix(h.base.String(), "/"),
-		SignIn: origin + h.auth.SignInPath(h.links.Mint(time.Now(), firstLinkLife)),
-		PID:    os.Getpid(),
-	}
+	now := h.serving(ln.Addr())
 	if err := writeServing(deskDir, now); err != nil {
 		return err
 	}
@@ -114,6 +117,7 @@ func checkExposure(c *config.Config) error {
 // house is one running "up".
 type house struct {
 	config  *config.Config
+	base    web.Base
 	key     access.Key
 	data    *folder.Data
 	log     *slog.Logger
@@ -121,22 +125,41 @@ type house struct {
 	events  *web.Events
 	links   access.Links
 
-	base web.Base
 	auth *web.Auth
 	desk *desk.Desk
 }
 
-// site joins the wings' routes into one site.
-func (h *house) site(addr net.Addr) (*web.Site, error) {
-	var err error
-	if h.base, err = web.ParseBase(h.config.BasePath); err != nil {
-		return nil, err
-	}
-	policy := access.Policy{LoginRequired: h.config.Login == config.LoginRequired}
-	hosts, err := web.NewHosts(addr, h.config.Hosts, nil)
+// newHouse opens what is in a home that is prepared.
+func newHouse(c *config.Config, base web.Base, log io.Writer) (*house, error) {
+	key, err := access.LoadOrCreateKey(c.DeskDir())
 	if err != nil {
 		return nil, err
 	}
+	data, err := folder.OpenData(c.Booths())
+	if err != nil {
+		return nil, err
+	}
+	return &house{
+		config: c, base: base, key: key, data: data,
+		log: obs.Logger(log, c.LogLevel), metrics: obs.NewMetrics(), events: web.NewEvents(maxStreams),
+	}, nil
+}
+
+// serving is where the house answers, with a first sign-in link.
+func (h *house) serving(addr net.Addr) Serving {
+	origin := "http://" + reachable(addr)
+	return Serving{
+		URL:    origin + strings.TrimSuffix(h.base.String(), "/"),
+		SignIn: origin + h.auth.SignInPath(h.links.Mint(time.Now(), firstLinkLife)),
+		PID:    os.Getpid(),
+		TTL:    h.config.TTL,
+	}
+}
+
+// site joins the wings' routes into one site.
+func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
+	policy := access.Policy{LoginRequired: h.config.Login == config.LoginRequired}
+	var err error
 	h.auth, err = web.NewAuth(web.AuthConfig{Key: h.key, Principal: principal(), Links: &h.links, Base: h.base})
 	if err != nil {
 		return nil, err
@@ -149,7 +172,6 @@ func (h *house) site(addr net.Addr) (*web.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.gauges()
 	return web.NewSite(web.Config{
 		Base: h.base, Hosts: hosts, Auth: h.auth, Policy: policy,
 		Routes: append(h.routes(), h.desk.Routes()...), ErrorPage: h.desk.ErrorPage, Log: h.log,
@@ -164,7 +186,6 @@ func (h *house) routes() []web.Route {
 		{Method: http.MethodGet, Pattern: "/metrics", Action: access.ReadMetrics, Handler: h.serveMetrics},
 		{Method: http.MethodGet, Pattern: "/events", Action: access.ReadPages, Handler: h.events.Serve},
 		{Method: http.MethodPost, Pattern: "/api/v1/sign-in-links", Action: access.MintSignInLink, Handler: h.serveLink},
-		{Method: http.MethodPost, Pattern: "/api/v1/worker-tokens/{booth}", Action: access.MintWorkerToken, Handler: h.serveWorkerToken},
 	}
 }
 
@@ -179,22 +200,4 @@ func principal() string {
 		name = u.Username
 	}
 	return "principal:local/" + host + "/" + name
-}
-
-// lockWords says who has the home.
-func lockWords(c *config.Config, dir *durable.Dir, err error) error {
-	var held *durable.Held
-	if !errors.As(err, &held) {
-		return problem.Refusal("lock", "The home %s cannot be locked. Nothing was started.", c.Home).Because(err)
-	}
-	who := "another holdfast"
-	if held.Holder != nil {
-		who = fmt.Sprintf("another holdfast (process %d, since %s)", held.Holder.PID, held.Holder.Since.Local().Format("2006-01-02 15:04:05"))
-	}
-	where := ""
-	if s, ok := readServing(dir, held); ok {
-		where = " at " + s.URL
-	}
-	return problem.Refusal("lock", "The home %s is served by %s%s. Nothing was started.", c.Home, who, where).
-		WithHint("use that one (holdfast open), end it, or name another home with --home DIR")
 }

@@ -31,7 +31,7 @@ func (h *house) watch(ctx context.Context) <-chan struct{} {
 		close(done)
 		return done
 	}
-	w := &watcher{house: h, reports: reports}
+	w := &watcher{house: h, reports: reports, watched: map[string]bool{}}
 	w.follow(h.config.Booths())
 	names, err := h.data.Names()
 	if err != nil {
@@ -51,20 +51,32 @@ func (h *house) watch(ctx context.Context) <-chan struct{} {
 type watcher struct {
 	*house
 	reports *fsnotify.Watcher
-	watched int
+	watched map[string]bool
 }
 
 // follow watches a folder; anything else is let be.
 func (w *watcher) follow(path string) {
 	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || w.watched == maxWatched {
+	if err != nil || !info.IsDir() || w.watched[path] {
+		return
+	}
+	if len(w.watched) == maxWatched {
+		w.log.Warn("too many booths to watch them all: changes in some show at the next reload", "watched", maxWatched)
 		return
 	}
 	if err := w.reports.Add(path); err != nil {
 		w.log.Warn("a folder is not watched", "err", err)
 		return
 	}
-	w.watched++
+	w.watched[path] = true
+}
+
+// forget stops watching a folder that is not there any more under its name.
+func (w *watcher) forget(path string) {
+	if w.watched[path] {
+		delete(w.watched, path)
+		_ = w.reports.Remove(path) // it may be gone with its folder already
+	}
 }
 
 // relay turns reports into events, until ctx is done.
@@ -75,9 +87,7 @@ func (w *watcher) relay(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case e := <-w.reports.Events:
-			if e.Has(fsnotify.Create) && filepath.Dir(e.Name) == w.config.Booths() {
-				w.follow(e.Name)
-			}
+			w.note(e)
 		case <-w.reports.Errors: // reports were lost; that may be a change too
 		case <-due:
 			due = nil
@@ -87,5 +97,18 @@ func (w *watcher) relay(ctx context.Context) {
 		if due == nil {
 			due = time.After(settle)
 		}
+	}
+}
+
+// note follows the booths as they come and go.
+func (w *watcher) note(e fsnotify.Event) {
+	if filepath.Dir(e.Name) != w.config.Booths() {
+		return
+	}
+	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		w.forget(e.Name)
+	}
+	if e.Has(fsnotify.Create) {
+		w.follow(e.Name)
 	}
 }

@@ -1,9 +1,12 @@
 package booth
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"time"
 
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/canon"
@@ -11,10 +14,27 @@ import (
 	"holdfast/internal/problem"
 )
 
-// Change is what somebody wants to say about a booth from now on. A nil member
-// leaves what is there.
+// Change is what somebody wants to say about a booth from now on.
 type Change struct {
-	Title *string `json:"title,omitempty"`
+	Title *string `json:"title"`
+}
+
+// MaxItem is the most that one item may hold when it is put into a booth, and
+// maxTitle the most that a title may, in bytes.
+const (
+	MaxItem  = 64 << 30
+	maxTitle = 1 << 10
+)
+
+// Check refuses a change that says nothing, or too much.
+func (c Change) Check() error {
+	switch {
+	case c.Title == nil:
+		return problem.New(problem.Usage, "change", "The change says nothing. Nothing was changed.")
+	case len(*c.Title) > maxTitle:
+		return problem.Refusal(problem.StepTooLarge, "A title holds at most %d bytes. Nothing was changed.", maxTitle)
+	}
+	return nil
 }
 
 // ParseChange reads a change as it arrives over HTTP.
@@ -23,15 +43,55 @@ func ParseChange(data []byte) (Change, error) {
 	if err := canon.Decode(data, &c); err != nil {
 		return c, problem.New(problem.Usage, "change", "The change cannot be read: %v. Nothing was changed.", err)
 	}
-	return c, nil
+	return c, c.Check()
+}
+
+// lockPatience is how long a change waits until it has its booth to itself.
+const lockPatience = 10 * time.Second
+
+// lockBooth takes the lock of a booth's own folder.
+func lockBooth(dir *durable.Dir) (*durable.Lock, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	lock, err := durable.Await(ctx, dir.LockDir)
+	var held *durable.Held
+	if errors.As(err, &held) {
+		return nil, problem.Refusal("booth-busy", "The booth is in use by another process. Nothing was changed.").
+			Because(err).WithHint("try again in a moment")
+	}
+	return lock, err
+}
+
+// withTitle is a manifest with another title, everything else as it was written.
+func withTitle(members map[string]json.RawMessage, title string) ([]byte, error) {
+	raw, err := canon.Encode(title)
+	if err != nil {
+		return nil, err
+	}
+	members["title"] = raw
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(members)
+	return out.Bytes(), err
 }
 
 // Describe writes a change into the booth's manifest. Members that this version
 // does not know stay; a manifest that cannot be read is left as it is.
 func Describe(b *folder.Booth, c Change) error {
-	if c.Title == nil {
-		return nil
+	if err := c.Check(); err != nil {
+		return err
 	}
+	dir, err := durable.FromFile(b.Dir())
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	lock, err := lockBooth(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
 	members := map[string]json.RawMessage{}
 	data, err := b.ReadDot(ManifestFile, maxManifest)
 	if err == nil {
@@ -40,22 +100,15 @@ func Describe(b *folder.Booth, c Change) error {
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return problem.Refusal("manifest", "The booth's %s cannot be read (%s), so its title was not changed.", ManifestFile, why(err)).
+		return problem.Refusal("manifest", "The booth's %s cannot be read (%s), so its title was not changed.", ManifestFile, problem.Words(err)).
 			WithHint("mend or remove that file")
 	}
-	title, err := json.Marshal(*c.Title)
+	out, err := withTitle(members, *c.Title)
 	if err != nil {
 		return err
 	}
-	members["title"] = title
-	out, err := json.Marshal(members)
-	if err != nil {
-		return err
+	if len(out) > maxManifest {
+		return problem.Refusal(problem.StepTooLarge, "The booth's %s would hold more than %d bytes. Nothing was changed.", ManifestFile, maxManifest)
 	}
-	dir, err := durable.FromFile(b.Dir())
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.WriteFile(ManifestFile, append(out, '\n'), 0o644)
+	return dir.WriteFile(ManifestFile, out, 0o644)
 }

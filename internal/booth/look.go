@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/lifetime"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/problem"
 )
 
 // Kind is what a booth's page is, decided by the files that are there now.
@@ -110,7 +111,7 @@ func readMarks(b *folder.Booth) marks.Reading {
 		return marks.Reading{}
 	}
 	if err != nil {
-		return marks.Damaged("%s", why(err))
+		return marks.Damaged("%s", problem.Words(err))
 	}
 	return marks.Parse(data)
 }
@@ -123,6 +124,9 @@ func marksFact(r marks.Reading) lifetime.Marks {
 }
 
 func treeFact(s folder.Survey) lifetime.Tree {
+	if s.Failure != nil && s.Failure.Path == "." {
+		return lifetime.TreeUnreadable{Path: "the booth's folder"}
+	}
 	if s.Failure != nil {
 		return lifetime.TreeUnreadable{Path: s.Failure.Path}
 	}
@@ -133,7 +137,7 @@ func readSentinel(b *folder.Booth) lifetime.Sentinel {
 	there, err := b.Sentinel()
 	switch {
 	case err != nil:
-		return lifetime.SentinelUnreadable{Detail: why(err)}
+		return lifetime.SentinelUnreadable{Detail: problem.Words(err)}
 	case !there:
 		return lifetime.SentinelAbsent{}
 	default:
@@ -141,43 +145,41 @@ func readSentinel(b *folder.Booth) lifetime.Sentinel {
 	}
 }
 
-// why is what is wrong, without the path that the reader already knows.
-func why(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
-}
-
 // List looks at every booth of the data folder, by name. A booth that goes away
-// while it is looked at is left out; any other that cannot be opened is in
-// unopened with the reason.
-func List(ctx context.Context, d *folder.Data, now time.Time, ttl time.Duration) (looks []Look, unopened []Unopened, err error) {
+// while it is looked at is left out; one that cannot be opened is held, like
+// everything that cannot be read.
+func List(ctx context.Context, d *folder.Data, now time.Time, ttl time.Duration) ([]Look, error) {
 	names, err := d.Names()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	looks := make([]Look, 0, len(names))
 	for _, n := range names {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, fmt.Errorf("list booths: %w", err)
+			return nil, fmt.Errorf("list booths: %w", err)
 		}
 		b, err := d.Booth(n)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			unopened = append(unopened, Unopened{n, why(err)})
-			continue
+		case err == nil:
+			looks = append(looks, At(ctx, b, now, ttl))
+			b.Close()
+		case problem.KindOf(err) != problem.Gone:
+			looks = append(looks, unopened(n, err, now, ttl))
 		}
-		looks = append(looks, At(ctx, b, now, ttl))
-		b.Close()
 	}
-	return looks, unopened, nil
+	return looks, nil
 }
 
-// Unopened is a booth of which only the name is known.
-type Unopened struct {
-	Name folder.Name
-	Why  string
+// unopened is the look of a booth of which only the name is known.
+func unopened(n folder.Name, err error, now time.Time, ttl time.Duration) Look {
+	l := Look{Name: n, Kind: Gallery, At: now, TTL: ttl}
+	l.Survey.Failure = &folder.Failure{Path: ".", Err: err}
+	l.Facts = lifetime.Facts{
+		Sentinel: lifetime.SentinelUnreadable{Detail: problem.Words(err)},
+		Marks:    lifetime.MarksDamaged{Detail: problem.Words(err)},
+		Tree:     treeFact(l.Survey),
+	}
+	l.Marks = marks.Damaged("%s", problem.Words(err))
+	l.State = lifetime.Decide(l.Facts, ttl)
+	return l
 }

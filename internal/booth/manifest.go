@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/canon"
+	"holdfast/internal/problem"
 )
 
 // ManifestFile is the manifest's name in a booth.
@@ -34,14 +35,17 @@ type Manifest struct {
 	Damage string `json:"-"`
 }
 
-// ParseManifest reads a manifest's bytes.
+// ParseManifest reads a manifest's bytes: an object, whose members' names are
+// exact.
 func ParseManifest(data []byte) (Manifest, error) {
-	var m Manifest
-	if err := canon.Scan(data); err != nil {
-		return m, err
+	var m *Manifest
+	if err := canon.DecodeOpen(data, &m); err != nil {
+		return Manifest{}, err
 	}
-	err := json.Unmarshal(data, &m)
-	return m, err
+	if m == nil {
+		return Manifest{}, errors.New("it is null")
+	}
+	return *m, nil
 }
 
 func readManifest(b *folder.Booth) Manifest {
@@ -55,7 +59,7 @@ func readManifest(b *folder.Booth) Manifest {
 			return m
 		}
 	}
-	return Manifest{Damage: why(err)}
+	return Manifest{Damage: problem.Words(err)}
 }
 
 // arrange puts the items that the manifest names first, in its order, and

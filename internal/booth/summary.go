@@ -11,10 +11,10 @@ import (
 
 // Summary is a booth in JSON, the same from the command line and over HTTP.
 // Times are RFC 3339 in UTC, sizes in bytes. Name is the exact name where it is
-// valid UTF-8; Path always is the exact name, escaped for a URL.
+// valid UTF-8; URL always is the exact name, escaped for a URL.
 type Summary struct {
 	Name       string `json:"name"`
-	Path       string `json:"path"`
+	URL        string `json:"url"`
 	Kind       string `json:"kind"`
 	Title      string `json:"title"`
 	Items      int    `json:"items"`
@@ -23,6 +23,11 @@ type Summary struct {
 	State      State  `json:"state"`
 	Newest     Newest `json:"newest"`
 	MarksError string `json:"marks_error"`
+}
+
+// Booths is every booth in JSON, by name.
+type Booths struct {
+	Booths []Summary `json:"booths"`
 }
 
 // State is a lifetime in JSON. Until is there only while counting.
@@ -76,7 +81,7 @@ type UnservedEntry struct {
 func (l Look) Summary() Summary {
 	return Summary{
 		Name:       text(l.Name.String()),
-		Path:       Escape(l.Name.String()),
+		URL:        Escape(l.Name.String()),
 		Kind:       l.Kind.String(),
 		Title:      text(l.Manifest.Title),
 		Items:      len(l.Items),
@@ -155,7 +160,7 @@ func Escape(path string) string {
 // Missing is the document for a booth that is not there.
 type Missing struct {
 	Name  string `json:"name"`
-	Path  string `json:"path"`
+	URL   string `json:"url"`
 	State State  `json:"state"`
 }
 

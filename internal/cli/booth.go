@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,12 +42,16 @@ func (r *run) booths() (b booths, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return reach.Local{Data: data, TTL: c.TTL}, func() { data.Close() }, nil
+	local := reach.Local{Data: data, TTL: c.TTL}
+	if _, ttl, ok := app.Served(context.Background(), c); ok {
+		local.TTL = ttl // the desk decides, and so both say the same
+	}
+	return local, func() { data.Close() }, nil
 }
 
 func (r *run) booth() *cobra.Command {
 	cmd := &cobra.Command{Use: "booth", Short: "Look at booths and publish into them"}
-	cmd.AddCommand(r.boothLs(), r.boothShow(), r.boothExplain(), r.boothPublish())
+	cmd.AddCommand(r.boothLs(), r.boothShow(), r.boothExplain(), r.boothPublish(), r.boothToken())
 	return cmd
 }
 
@@ -67,9 +72,7 @@ func (r *run) boothLs() *cobra.Command {
 				return err
 			}
 			if r.json {
-				return r.document(struct {
-					Booths []booth.Summary `json:"booths"`
-				}{list})
+				return r.document(booth.Booths{Booths: list})
 			}
 			r.printList(list)
 			return nil
@@ -152,7 +155,7 @@ func withBooth[T any](r *run, name string, ask func(booths) (T, error), show fun
 }
 
 func (r *run) gone(name string) error {
-	r.status = exitGone
+	r.status = problem.Gone.Exit()
 	line := fmt.Sprintf("there is no booth %q", plain.Text(name))
 	if r.json {
 		return r.document(booth.NewMissing(name, line))
@@ -186,9 +189,26 @@ func (r *run) printExplanation(e booth.Explanation) {
 	r.printSummary(e.Summary)
 	fmt.Fprintf(r.out, "rule: %s\n", plain.Text(e.Rule))
 	if e.Newest.At != "" {
-		fmt.Fprintf(r.out, "newest: %s at %s (%s)\n", plain.Text(e.Newest.Path), e.Newest.At, e.Newest.Clock)
+		fmt.Fprintf(r.out, "newest: %s at %s (%s)\n", newestName(e.Newest.Path), toSecond(e.Newest.At), e.Newest.Clock)
 	}
 	if e.WouldExpire != "" {
-		fmt.Fprintf(r.out, "by its age alone it would expire at %s\n", e.WouldExpire)
+		fmt.Fprintf(r.out, "by its age alone it would expire at %s\n", toSecond(e.WouldExpire))
 	}
+}
+
+// newestName names what was touched last; the folder itself has no path in it.
+func newestName(path string) string {
+	if path == "." {
+		return "the booth's folder"
+	}
+	return plain.Text(path)
+}
+
+// toSecond is a time of a document without its fraction, for people.
+func toSecond(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return at
+	}
+	return t.Format(time.RFC3339)
 }

@@ -1,8 +1,8 @@
 // Package cli is the command line: one file for each noun.
 //
 // Commands write what they found to stdout, as tables and sentences for people
-// or, with --json, as exactly one JSON document. What went wrong goes to stderr
-// (with --json to stdout as well, as {"error":…}), and into the exit status.
+// or, with --json, as exactly one JSON document. What went wrong goes to stderr,
+// with --json to stdout as {"error":…}, and into the exit status.
 // Nothing here decides anything about a booth; commands show what the packages
 // below found.
 package cli
@@ -15,17 +15,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"holdfast/internal/app/config"
+	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 )
-
-// exit statuses that are answers, beside those of [problem.Kind].
-const exitGone = 6
 
 // run is one invocation: where it reads and writes, and what it was told.
 type run struct {
@@ -40,16 +39,50 @@ type run struct {
 func Main(args []string, in io.Reader, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r := &run{in: in, out: out, err: stderr}
+	context.AfterFunc(ctx, stop) // a second signal ends it as it would any program
+	checked := &checkedWriter{w: out}
+	r := &run{in: in, out: checked, err: stderr, json: asksForJSON(args)}
 	root := r.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(checked)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if err == nil && checked.err != nil {
+		err = problem.New(problem.Failed, "output", "What was found could not be written out.").Because(checked.err)
+	}
+	if err != nil {
 		return r.fail(err)
 	}
 	return r.status
+}
+
+// asksForJSON looks for --json before the flags are read, so that a wrong one is
+// said in JSON too.
+func asksForJSON(args []string) bool {
+	for _, a := range args {
+		switch a {
+		case "--":
+			return false
+		case "--json", "--json=true":
+			return true
+		}
+	}
+	return false
+}
+
+// checkedWriter remembers that something could not be written.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 func (r *run) root() *cobra.Command {
@@ -67,15 +100,17 @@ with "holdfast up", make a folder, and look at it in a browser.`,
 		},
 	}
 	root.PersistentFlags().String("home", "", "folder that everything lives in (default: the XDG data directory)")
-	root.PersistentFlags().BoolVar(&r.json, "json", false, "answer with one JSON document")
+	root.PersistentFlags().BoolVar(&r.json, "json", r.json, "answer with one JSON document")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
 	root.AddCommand(r.up(), r.open(), r.booth(), r.config(), r.version())
-	strictArgs(root)
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultCompletionCmd("completion")
+	r.strictArgs(root)
 	return root
 }
 
 // strictArgs makes every wrong use of a command the same kind of refusal.
-func strictArgs(cmd *cobra.Command) {
+func (r *run) strictArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		switch {
@@ -89,15 +124,35 @@ func strictArgs(cmd *cobra.Command) {
 		return nil
 	}
 	if cmd.HasSubCommands() && cmd.RunE == nil {
-		cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		cmd.RunE = func(c *cobra.Command, _ []string) error {
+			if r.json {
+				return usage(c, "%s does nothing by itself: name one of its commands", c.CommandPath())
+			}
+			return c.Help()
+		}
 	}
 	for _, sub := range cmd.Commands() {
-		strictArgs(sub)
+		r.strictArgs(sub)
+	}
+}
+
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say what a command does",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage(root, "%q is no command", strings.Join(args, " "))
+			}
+			return found.Help()
+		},
 	}
 }
 
 func usage(cmd *cobra.Command, format string, args ...any) error {
-	return problem.New(problem.Usage, "usage", format, args...).WithHint("%s --help", cmd.CommandPath())
+	return problem.New(problem.Usage, "usage", format+".", args...).WithHint("%s --help", cmd.CommandPath())
 }
 
 // settings reads the configuration as this invocation sees it.
@@ -120,12 +175,12 @@ func (r *run) fail(err error) int {
 		}
 		return p.Kind.Exit()
 	}
-	fmt.Fprintf(r.err, "holdfast: %s\n", p.Reason)
+	fmt.Fprintf(r.err, "holdfast: %s\n", plain.Text(p.Reason))
 	if cause := errors.Unwrap(p); cause != nil && cause.Error() != p.Reason {
-		fmt.Fprintf(r.err, "  because: %v\n", cause)
+		fmt.Fprintf(r.err, "  because: %s\n", plain.Text(cause.Error()))
 	}
 	if p.Hint != "" {
-		fmt.Fprintf(r.err, "hint: %s\n", p.Hint)
+		fmt.Fprintf(r.err, "hint: %s\n", plain.Text(p.Hint))
 	}
 	return p.Kind.Exit()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/internal/app"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/plain"
@@ -57,6 +58,9 @@ links inside a folder, are left out and named.`,
 
 func (r *run) publish(ctx context.Context, name string, files []string, change booth.Change) error {
 	uploads, skipped, err := gather(files)
+	if err == nil && len(uploads) == 0 && change.Title == nil {
+		err = problem.Refusal("nothing", "There is no file to publish in %s. Nothing was published.", plain.Text(strings.Join(files, ", ")))
+	}
 	if err != nil {
 		return err
 	}
@@ -67,7 +71,11 @@ func (r *run) publish(ctx context.Context, name string, files []string, change b
 	defer done()
 	doc := published{Name: name, Published: []string{}, Skipped: skipped}
 	for _, u := range uploads {
-		if err := u.send(ctx, b, name); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = u.send(ctx, b, name)
+		}
+		if err != nil {
 			return afterSome(err, len(doc.Published))
 		}
 		doc.Published = append(doc.Published, u.item.String())
@@ -81,10 +89,29 @@ func (r *run) publish(ctx context.Context, name string, files []string, change b
 		return r.document(doc)
 	}
 	fmt.Fprintf(r.out, "published %s to %s\n", plain.Count(len(doc.Published), "file"), plain.Text(name))
+	if at := r.pageOf(ctx, name); at != "" {
+		fmt.Fprintf(r.out, "look at it: %s\n", at)
+	}
 	for _, s := range doc.Skipped {
 		fmt.Fprintf(r.out, "  left out  %s: %s\n", plain.Text(s.File), s.Why)
 	}
 	return nil
+}
+
+// pageOf is the address of a booth's page, empty where no desk is known.
+func (r *run) pageOf(ctx context.Context, name string) string {
+	c, err := r.settings()
+	if err != nil {
+		return ""
+	}
+	if c.URL != nil {
+		return c.URL.String() + "b/" + booth.Escape(name) + "/"
+	}
+	at, _, ok := app.Served(ctx, c)
+	if !ok {
+		return ""
+	}
+	return at + "/b/" + booth.Escape(name) + "/"
 }
 
 // afterSome says how many files had gone in before the one that did not. With
@@ -124,7 +151,7 @@ func (u upload) send(ctx context.Context, b booths, name string) error {
 // gather finds every file to publish before the first one is sent, so that a
 // misspelt name changes nothing.
 func gather(files []string) (uploads []upload, skipped []skippedUpload, err error) {
-	g := gathering{skipped: []skippedUpload{}}
+	g := gathering{at: map[folder.ItemPath]string{}, skipped: []skippedUpload{}}
 	for _, f := range files {
 		info, err := os.Stat(f)
 		switch {
@@ -145,6 +172,7 @@ func gather(files []string) (uploads []upload, skipped []skippedUpload, err erro
 }
 
 type gathering struct {
+	at      map[folder.ItemPath]string // the file that is to be an item
 	uploads []upload
 	skipped []skippedUpload
 }
@@ -160,6 +188,10 @@ func (g *gathering) file(from, to string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
+	if other, taken := g.at[item]; taken {
+		return problem.Refusal("same-item", "%s and %s would both be the item %s. Nothing was published.", plain.Text(other), plain.Text(from), plain.Text(item.String()))
+	}
+	g.at[item] = from
 	g.uploads = append(g.uploads, upload{from, item})
 	return nil
 }
@@ -173,7 +205,8 @@ func (g *gathering) folder(dir string) error {
 	if dir == "." || strings.HasSuffix(dir, "/.") {
 		prefix = ""
 	}
-	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	// With the dot, a link that was named is entered; a link inside is not.
+	return filepath.WalkDir(dir+"/.", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return problem.Refusal("read", "%s cannot be read. Nothing was published.", plain.Text(path)).Because(err)
 		}

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command as a person and a script would. Commands of the
 // scripts beside the usual ones: serving HOME (waits until a desk serves it and
 // sets URL), listen VAR (takes a port for the rest of the script), jsonpath FILE
-// PATH VALUE (a member of a JSON document), age FILE DURATION (sets its mtime
-// into the past).
+// PATH VALUE (a member of a JSON document), setfrom VAR FILE (a variable's value
+// from a file).
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 			"serving":  serving,
 			"listen":   listen,
 			"jsonpath": jsonpath,
-			"age":      age,
+			"setfrom":  setfrom,
 		},
 	})
 }
@@ -100,9 +100,6 @@ func jsonpath(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func age(ts *testscript.TestScript, _ bool, args []string) {
-	d, err := time.ParseDuration(args[1])
-	ts.Check(err)
-	then := time.Now().Add(-d)
-	ts.Check(os.Chtimes(ts.MkAbs(args[0]), then, then))
+func setfrom(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }

@@ -65,7 +65,7 @@ func (r *run) open() *cobra.Command {
 					URL string `json:"url"`
 				}{link})
 			case opened:
-				fmt.Fprintln(r.out, "opened in the browser")
+				fmt.Fprintln(r.out, "opening it in the browser; if nothing happens: holdfast open --print")
 			default:
 				fmt.Fprintln(r.out, link)
 			}

@@ -33,9 +33,8 @@ func (m *Metrics) Request(route string, status int, took time.Duration) {
 	m.set.GetOrCreateHistogram(fmt.Sprintf(`holdfast_http_request_seconds{route=%q}`, route)).Update(took.Seconds())
 }
 
-// Gauge registers a value that is computed when it is asked for. The name may
-// carry labels, as in booths{state="kept"}.
-func (m *Metrics) Gauge(name string, value func() float64) { m.set.NewGauge(name, value) }
+// Set sets a value. The name may carry labels, as in booths{state="kept"}.
+func (m *Metrics) Set(name string, value float64) { m.set.GetOrCreateGauge(name, nil).Set(value) }
 
 // Write writes the set and the process's own metrics.
 func (m *Metrics) Write(w http.ResponseWriter) {

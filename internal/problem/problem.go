@@ -12,6 +12,8 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 )
 
 // Kind says how an operation ended when it did not end well. Its names and
@@ -157,4 +159,18 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return Failed
+}
+
+// Words is what is wrong, to be part of another sentence: the public words where
+// err has some, else the cause without the path that the reader already knows.
+func Words(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return strings.TrimSuffix(e.Reason, ".")
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
 }

@@ -2,18 +2,24 @@
 // environment variables, then holdfast.toml in the home, then defaults.
 //
 // [Settings] is the list and the manual: a setting that is not in it does not
-// exist, and a key in the file that is not in it is refused with its line, so
+// exist, and a key in the file that is not in it is refused by name, so
 // that a misspelt setting never silently means its default. [Config.Values] says
 // what each setting is and which source it came from.
 package config
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"holdfast/internal/problem"
+	"holdfast/internal/web"
 )
 
 // File is the configuration file's name in the home.
@@ -83,6 +89,7 @@ type Setting struct {
 	Flag    string // command line flag, without dashes; empty: has none
 	Default string
 	Secret  bool // never printed
+	List    bool // a list of texts in the file
 	Doc     string
 	set     func(*Config, string) error
 }
@@ -101,7 +108,7 @@ var Settings = []Setting{
 	{
 		Key: "desk.listen", Env: "HOLDFAST_LISTEN", Flag: "listen", Default: "127.0.0.1:7433",
 		Doc: "address to listen on, HOST:PORT; port 0 picks a free one; anything but loopback needs desk.login = \"required\" and desk.hosts",
-		set: func(c *Config, v string) error { c.Listen = v; return nil },
+		set: setListen,
 	},
 	{
 		Key: "desk.base_path", Env: "HOLDFAST_BASE_PATH", Flag: "base-path", Default: "/",
@@ -109,7 +116,7 @@ var Settings = []Setting{
 		set: setBasePath,
 	},
 	{
-		Key: "desk.hosts", Env: "HOLDFAST_HOSTS", Flag: "hosts", Default: "",
+		Key: "desk.hosts", Env: "HOLDFAST_HOSTS", Flag: "hosts", Default: "", List: true,
 		Doc: "further host names that the desk answers to, such as desk.example",
 		set: setHosts,
 	},
@@ -140,11 +147,24 @@ var Settings = []Setting{
 	},
 }
 
-func setBasePath(c *Config, v string) error {
-	if !strings.HasPrefix(v, "/") {
-		return fmt.Errorf("a base path begins with a slash, as in /desk/")
+func setListen(c *Config, v string) error {
+	_, port, err := net.SplitHostPort(v)
+	if err != nil {
+		return fmt.Errorf("it is HOST:PORT, as in 127.0.0.1:7433")
 	}
-	c.BasePath = strings.TrimRight(v, "/") + "/"
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("its port is a number from 0 to 65535")
+	}
+	c.Listen = v
+	return nil
+}
+
+func setBasePath(c *Config, v string) error {
+	base, err := web.ParseBase(v)
+	if err != nil {
+		return errors.New(problem.Words(err))
+	}
+	c.BasePath = base.String()
 	return nil
 }
 
@@ -189,8 +209,8 @@ func setURL(c *Config, v string) error {
 		return nil
 	}
 	u, err := url.Parse(v)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("it is an address, as in http://127.0.0.1:7433")
+	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("it is an address without a login in it, as in http://127.0.0.1:7433")
 	}
 	u.Path = strings.TrimRight(u.Path, "/") + "/"
 	c.URL = u

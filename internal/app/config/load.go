@@ -64,6 +64,9 @@ func Load(in Input) (*Config, error) {
 	}
 	for _, s := range Settings {
 		text, from, detail := s.pick(in, file, path)
+		if _, ok := in.Flags["home"]; ok && s.Env == "HOLDFAST_URL" {
+			text, from, detail = "", FromFlag, "--home means the folder"
+		}
 		if err := s.set(c, text); err != nil {
 			return nil, problem.New(problem.Usage, "config", "%s %q (%s): %v.", s.Name(), s.shown(text), detail, err)
 		}
@@ -106,7 +109,7 @@ func (c *Config) findHome(in Input) error {
 	if home == "" {
 		return problem.New(problem.Usage, "home", "The home has an empty name (%s).", detail)
 	}
-	if from == FromDefault && !filepath.IsAbs(home) {
+	if from == FromDefault && !in.hasHome() {
 		return problem.New(problem.Usage, "home", "There is no place for a home: HOME is not set.").
 			WithHint("name one with --home DIR or HOLDFAST_HOME")
 	}
@@ -119,6 +122,17 @@ func (c *Config) findHome(in Input) error {
 	return nil
 }
 
+// hasHome says whether anything names a place for the default home. The library
+// would make one up below the root.
+func (in Input) hasHome() bool {
+	for _, name := range []string{"HOME", "XDG_DATA_HOME"} {
+		if v, ok := in.Getenv(name); ok && v != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // readFile flattens the file into setting keys and their text.
 func readFile(path string) (map[string]string, error) {
 	data, err := readCapped(path)
@@ -126,7 +140,7 @@ func readFile(path string) (map[string]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, problem.New(problem.Failed, "config", "The configuration file %s cannot be read: %s.", path, words(err)).Because(err)
+		return nil, problem.New(problem.Failed, "config", "The configuration file %s cannot be read: %s.", path, problem.Words(err)).Because(err)
 	}
 	var tree map[string]any
 	if _, err := toml.Decode(string(data), &tree); err != nil {
@@ -142,9 +156,9 @@ func readFile(path string) (map[string]string, error) {
 		return nil, problem.New(problem.Usage, "config", "%s: %v.", path, err)
 	}
 	for key := range flat {
-		if !slices.ContainsFunc(Settings, func(s Setting) bool { return s.Key == key }) {
+		if _, ok := byKey(key); !ok {
 			return nil, problem.New(problem.Usage, "config", "%s sets %q, which is no setting.", path, key).
-				WithHint("holdfast config lists them")
+				WithHint("the settings are: %s", strings.Join(keys(), ", "))
 		}
 	}
 	return flat, nil
@@ -170,17 +184,32 @@ func readCapped(path string) ([]byte, error) {
 	return data, err
 }
 
-func words(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err.Error()
+// byKey finds a setting by its key in the file.
+func byKey(key string) (Setting, bool) {
+	for _, s := range Settings {
+		if s.Key == key && key != "" {
+			return s, true
+		}
 	}
-	return err.Error()
+	return Setting{}, false
+}
+
+func keys() []string {
+	var out []string
+	for _, s := range Settings {
+		if s.Key != "" {
+			out = append(out, s.Key)
+		}
+	}
+	return out
 }
 
 func flatten(into map[string]string, prefix string, tree map[string]any) error {
 	for k, v := range tree {
 		key := prefix + k
+		if _, twice := into[key]; twice {
+			return fmt.Errorf("%s is set twice, once with its table and once without", key)
+		}
 		switch v := v.(type) {
 		case map[string]any:
 			if err := flatten(into, key+".", v); err != nil {
@@ -189,6 +218,9 @@ func flatten(into map[string]string, prefix string, tree map[string]any) error {
 		case string:
 			into[key] = v
 		case []any:
+			if s, ok := byKey(key); ok && !s.List {
+				return fmt.Errorf("%s is one text and no list", key)
+			}
 			parts := make([]string, 0, len(v))
 			for _, p := range v {
 				s, ok := p.(string)

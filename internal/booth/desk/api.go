@@ -9,22 +9,17 @@ import (
 	"holdfast/internal/web"
 )
 
-// Booths is the answer to a request for all booths, by name.
-type Booths struct {
-	Booths []booth.Summary `json:"booths"`
-}
-
 func (d *Desk) serveList(w http.ResponseWriter, r *http.Request) error {
-	looks, _, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
+	looks, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, Summaries(looks))
+	return web.WriteJSON(w, http.StatusOK, summaries(looks))
 }
 
-// Summaries is a list of looks as one JSON document.
-func Summaries(looks []booth.Look) Booths {
-	out := Booths{Booths: []booth.Summary{}}
+// summaries is a list of looks as one JSON document.
+func summaries(looks []booth.Look) booth.Booths {
+	out := booth.Booths{Booths: []booth.Summary{}}
 	for _, l := range looks {
 		out.Booths = append(out.Booths, l.Summary())
 	}
@@ -62,14 +57,14 @@ func (d *Desk) servePatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b, err := d.Data.Create(name)
+	var l booth.Look
+	err = d.Data.Fill(name, func(b *folder.Booth) error {
+		err := booth.Describe(b, change)
+		l = booth.At(r.Context(), b, d.Now(), d.TTL)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer b.Close()
-	if err := booth.Describe(b, change); err != nil {
-		return err
-	}
-	l := booth.At(r.Context(), b, d.Now(), d.TTL)
 	return web.WriteJSON(w, http.StatusOK, l.Summary())
 }

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/plain"
+	"holdfast/internal/problem"
 	"holdfast/internal/web"
 )
 
@@ -18,7 +19,7 @@ import (
 const pageSize = 96
 
 // maxBoard is the most that a board's links.md may hold, in bytes.
-const maxBoard = 1 << 20
+const maxBoard = maxProse
 
 type boothPage struct {
 	Page      page
@@ -117,7 +118,11 @@ func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 		p.Zip = d.Base.URL("b", l.Name.String(), "") + "?download=1"
 	}
 	p.Problems = problems(l)
-	for _, u := range l.Survey.Unserved {
+	for i, u := range l.Survey.Unserved {
+		if i == pageSize {
+			p.Unserved = append(p.Unserved, unserved{fmt.Sprintf("and %d more", len(l.Survey.Unserved)-i), "holdfast booth show lists them"})
+			break
+		}
 		p.Unserved = append(p.Unserved, unserved{plain.Text(u.Path), u.Why.String()})
 	}
 	d.fillTiles(r, l, &p)
@@ -134,12 +139,20 @@ func problems(l booth.Look) []string {
 		out = append(out, fmt.Sprintf("The booth's title and order (.booth.json) cannot be read: %s.", plain.Text(l.Manifest.Damage)))
 	}
 	if f := l.Survey.Failure; f != nil {
-		out = append(out, fmt.Sprintf("Part of this booth cannot be read: %s. What is below may be incomplete.", plain.Text(f.Path)))
+		out = append(out, fmt.Sprintf("Part of this booth cannot be read: %s. What is below may be incomplete.", inWords(f.Path)))
 	}
 	if n := l.Survey.Future; n > 0 {
 		out = append(out, fmt.Sprintf("%s dated in the future (%s first); each counts as touched now.", things(n), plain.Text(l.Survey.FuturePath)))
 	}
 	return out
+}
+
+// inWords names a path of a booth; its own folder has none.
+func inWords(path string) string {
+	if path == "." {
+		return "the booth's folder"
+	}
+	return plain.Text(path)
 }
 
 func things(n int) string {
@@ -194,7 +207,7 @@ func (d *Desk) report(r *http.Request, b *folder.Booth, p *boothPage) {
 func scanItem(b *folder.Booth, path string) []string {
 	data, err := readItem(b, path, maxScan)
 	if err != nil && !errors.Is(err, folder.ErrTooLarge) {
-		return []string{fmt.Sprintf("It cannot be read: %v.", err)}
+		return []string{fmt.Sprintf("It cannot be read: %s.", plain.Text(problem.Words(err)))}
 	}
 	if err != nil {
 		return []string{fmt.Sprintf("It is larger than %s, so it was not looked through for what this frame takes away.", plain.Size(maxScan))}
@@ -209,7 +222,11 @@ func scanItem(b *folder.Booth, path string) []string {
 func (d *Desk) board(r *http.Request, b *folder.Booth, p *boothPage) {
 	data, err := readItem(b, booth.BoardFile, maxBoard)
 	if err != nil {
-		p.Problems = append(p.Problems, fmt.Sprintf("The board's links.md cannot be read: %s.", plain.Text(err.Error())))
+		why := plain.Text(problem.Words(err))
+		if errors.Is(err, folder.ErrTooLarge) {
+			why = "it is larger than " + plain.Size(maxBoard)
+		}
+		p.Problems = append(p.Problems, fmt.Sprintf("The board's links.md cannot be read: %s.", why))
 		return
 	}
 	out := renderBoard(data, booth.BoardFile, d.places(r, b.Name().String()))
@@ -220,6 +237,7 @@ func (d *Desk) places(r *http.Request, name string) places {
 	return places{
 		page:  func(item string) string { return d.viewURL(name, item) },
 		bytes: func(item string) string { return d.contentURL(r, name, item) },
+		base:  d.Base,
 	}
 }
 

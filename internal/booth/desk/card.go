@@ -31,7 +31,7 @@ func (d *Desk) card(l booth.Look) card {
 	name := l.Name.String()
 	c := card{
 		Name:  plain.Text(name),
-		Title: plain.Text(l.Title()),
+		Title: clip(plain.Text(l.Title())),
 		Named: l.Title() != name,
 		URL:   d.Base.URL("b", name, ""),
 		Kind:  l.Kind.String(),
@@ -41,6 +41,15 @@ func (d *Desk) card(l booth.Look) card {
 	}
 	c.LifeClass, c.OpenBeside = lifeClass(l)
 	return c
+}
+
+// clip ends a title that goes on and on.
+func clip(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
 
 // lifeClass is the look of the lifetime line, and the count of open picks
@@ -96,7 +105,7 @@ type lane struct {
 // what is kept. A booth is in each lane that it belongs to, and in at least one.
 func (d *Desk) lanes(looks []booth.Look, cover func(booth.Look) string) []lane {
 	looks = slices.Clone(looks)
-	slices.SortStableFunc(looks, newestFirst)
+	slices.SortFunc(looks, newestFirst)
 	waiting := lane{ID: "waiting", Title: "Waiting for you", About: "questions without an answer"}
 	repair := lane{ID: "repair", Title: "Needs repair", About: "something in it cannot be read, so nothing is decided"}
 	counting := lane{ID: "counting", Title: "Counting down", About: "goes when nobody touches it"}
@@ -104,9 +113,6 @@ func (d *Desk) lanes(looks []booth.Look, cover func(booth.Look) string) []lane {
 	for _, l := range looks {
 		c := d.card(l)
 		c.Cover = cover(l)
-		if l.Marks.Open() > 0 {
-			waiting.Cards = append(waiting.Cards, c)
-		}
 		switch s := l.State.(type) {
 		case lifetime.Kept:
 			kept.Cards = append(kept.Cards, c)
@@ -121,7 +127,14 @@ func (d *Desk) lanes(looks []booth.Look, cover func(booth.Look) string) []lane {
 			counting.Cards = append(counting.Cards, c)
 		}
 	}
-	slices.Reverse(waiting.Cards) // what has waited longest comes first
+	slices.SortFunc(looks, longestWaiting)
+	for _, l := range looks {
+		if l.Marks.Open() > 0 {
+			c := d.card(l)
+			c.Cover = cover(l)
+			waiting.Cards = append(waiting.Cards, c)
+		}
+	}
 	var out []lane
 	for _, ln := range []lane{waiting, repair, counting, kept} {
 		if len(ln.Cards) > 0 {
@@ -134,6 +147,21 @@ func (d *Desk) lanes(looks []booth.Look, cover func(booth.Look) string) []lane {
 // newestFirst is a total order: the newest stamp first, then by name.
 func newestFirst(a, b booth.Look) int {
 	if c := b.Survey.Newest.At.Compare(a.Survey.Newest.At); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Name.String(), b.Name.String())
+}
+
+// longestWaiting is a total order: the oldest open question first, then by name.
+// One that does not say when it was asked counts from the newest stamp.
+func longestWaiting(a, b booth.Look) int {
+	since := func(l booth.Look) time.Time {
+		if t, ok := l.Marks.Oldest(); ok {
+			return t
+		}
+		return l.Survey.Newest.At
+	}
+	if c := since(a).Compare(since(b)); c != 0 {
 		return c
 	}
 	return strings.Compare(a.Name.String(), b.Name.String())

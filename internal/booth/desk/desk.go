@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"holdfast/internal/access"
+	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/web"
 )
@@ -75,7 +76,7 @@ func (d *Desk) Routes() []web.Route {
 		{Method: get, Pattern: "/b/{booth}/{$}", Action: access.ReadPages, Handler: d.serveBooth},
 		{Method: get, Pattern: "/b/{booth}/view", Action: access.ReadPages, Handler: d.serveView},
 		{Method: get, Pattern: "/b/{booth}/{item...}", Action: access.ReadPages, Handler: d.serveItem},
-		{Method: put, Pattern: "/b/{booth}/{item...}", Action: access.Publish, MaxBody: maxPut, Handler: d.servePut},
+		{Method: put, Pattern: "/b/{booth}/{item...}", Action: access.Publish, MaxBody: booth.MaxItem, Handler: d.servePut},
 		{Method: get, Pattern: "/c/{token}/{item...}", Action: access.ReadContent, Handler: d.serveContent},
 		{Method: get, Pattern: "/api/v1/booths", Action: access.ReadPages, Handler: d.serveList},
 		{Method: get, Pattern: "/api/v1/booths/{booth}", Action: access.ReadPages, Handler: d.serveListing},

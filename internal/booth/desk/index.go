@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,20 +13,19 @@ import (
 )
 
 type indexPage struct {
-	Page     page
-	Version  string // changes when what is shown changes
-	Lanes    []lane
-	Unopened []booth.Unopened
-	Folder   string // empty where the reader is not the operator
+	Page    page
+	Version string // changes when what is shown changes
+	Lanes   []lane
+	Folder  string // empty where the reader is not the operator
 }
 
 func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
 	live := d.Live()
-	looks, unopened, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
+	looks, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
 	if err != nil {
 		return err
 	}
-	p := indexPage{Page: d.pages.page(r, "Booths"), Unopened: unopened}
+	p := indexPage{Page: d.pages.page(r, "Booths")}
 	p.Page.Live = live
 	if _, ok := web.PartyOf(r).(access.Operator); ok {
 		p.Folder = plain.Text(d.FolderPath)
@@ -39,16 +37,12 @@ func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
 		}
 		return d.contentURL(r, l.Name.String(), item.String())
 	})
-	p.Version = fingerprint(p.Lanes, unopened)
+	p.Version = fingerprint(p.Lanes)
 	return d.pages.write(w, "index.html", p)
 }
 
 // fingerprint is short and differs when what is shown differs.
-func fingerprint(shown ...any) string {
-	var b bytes.Buffer
-	for _, s := range shown {
-		fmt.Fprintf(&b, "%v\n", s)
-	}
-	sum := sha256.Sum256(b.Bytes())
+func fingerprint(lanes []lane) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v", lanes))
 	return hex.EncodeToString(sum[:6])
 }

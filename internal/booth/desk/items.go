@@ -84,9 +84,32 @@ func (d *Desk) sendItem(w http.ResponseWriter, r *http.Request, name string, own
 	if r.URL.Query().Get("download") == "1" {
 		h.Set("Content-Disposition", attachment(item.Base()))
 	}
-	http.ServeContent(w, r, "", f.ModTime(), f.File)
+	if r.Method != http.MethodGet || !strings.HasPrefix(r.Header.Get("Range"), "bytes=") {
+		r.Header.Del("Range") // RFC 9110, 14.2: it is for a GET, and a unit that is not known is ignored
+	}
+	http.ServeContent(ranged{w, f.Size()}, r, "", f.ModTime(), f.File)
 	return nil
 }
+
+// ranged says how long an item is wherever a range of it is refused, also one
+// that is malformed: RFC 9110, 15.5.17.
+type ranged struct {
+	http.ResponseWriter
+
+	size int64
+}
+
+func (w ranged) WriteHeader(status int) {
+	if h := w.Header(); status == http.StatusRequestedRangeNotSatisfiable && h.Get("Content-Range") == "" {
+		h.Set("Content-Range", fmt.Sprintf("bytes */%d", w.size))
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// ReadFrom keeps the way by which the kernel sends a file.
+func (w ranged) ReadFrom(src io.Reader) (int64, error) { return io.Copy(w.ResponseWriter, src) }
+
+func (w ranged) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // attachment names a file for saving. A name that a header cannot hold is
 // written with its escapes.
@@ -121,9 +144,6 @@ func (d *Desk) serveZip(w http.ResponseWriter, r *http.Request, b *folder.Booth)
 	return nil
 }
 
-// maxPut is the most that one uploaded file may hold, in bytes.
-const maxPut = 64 << 30
-
 // servePut takes one file into a booth, making the booth if there is none.
 func (d *Desk) servePut(w http.ResponseWriter, r *http.Request) error {
 	name, err := folder.ParseName(r.PathValue("booth"))
@@ -134,12 +154,11 @@ func (d *Desk) servePut(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b, err := d.Data.Create(name)
-	if err != nil {
+	created := false
+	err = d.Data.Fill(name, func(b *folder.Booth) error {
+		created, err = b.Put(item, folder.Sized{Reader: r.Body, Length: r.ContentLength}, booth.MaxItem)
 		return err
-	}
-	defer b.Close()
-	created, err := b.Put(item, folder.Sized{Reader: r.Body, Length: r.ContentLength}, maxPut)
+	})
 	if err != nil {
 		return err
 	}

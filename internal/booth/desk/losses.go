@@ -56,6 +56,7 @@ type source struct {
 const (
 	maxScan    = 4 << 20 // bytes of one file
 	maxScripts = 16      // files beside the page
+	maxLosses  = 12      // sentences
 	maxNamed   = 3       // addresses in one line
 )
 
@@ -157,7 +158,11 @@ func readPage(page []byte, at string) pageScan {
 	}
 }
 
+// add says a loss once; beyond maxLosses nobody reads on.
 func (s *pageScan) add(format string, args ...any) {
+	if len(s.losses) >= maxLosses {
+		return
+	}
 	line := fmt.Sprintf(format, args...)
 	if !slices.Contains(s.losses, line) {
 		s.losses = append(s.losses, line)
@@ -167,7 +172,9 @@ func (s *pageScan) add(format string, args ...any) {
 func (s *pageScan) tag(t html.Token) {
 	attr := map[string]string{}
 	for _, a := range t.Attr {
-		attr[a.Key] = a.Val
+		if _, twice := attr[a.Key]; !twice { // as in a browser, the first one counts
+			attr[a.Key] = a.Val
+		}
 		if strings.HasPrefix(a.Key, "on") {
 			s.inline = append(s.inline, source{s.at, []byte(a.Val)})
 		}

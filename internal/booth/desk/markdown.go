@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -13,6 +14,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"holdfast/internal/web"
 )
 
 // group is a heading of a board and what stands under it. The first group has
@@ -34,6 +37,7 @@ type prose struct {
 type places struct {
 	page  func(item string) string // its view
 	bytes func(item string) string // its content
+	base  web.Base
 }
 
 // renderBoard groups a document by its headings and counts its links. at is the
@@ -72,6 +76,8 @@ func renderBoard(source []byte, at string, p places) prose {
 
 // renderProse renders a whole document, and says what of it is left out.
 func renderProse(source []byte, at string, p places) (template.HTML, []string) {
+	laying.Lock()
+	defer laying.Unlock()
 	md, doc := parse(source, at, p)
 	return render(md, source, doc), proseLosses(doc)
 }
@@ -107,6 +113,10 @@ func parse(source []byte, at string, p places) (goldmark.Markdown, ast.Node) {
 	return md, md.Parser().Parse(text.NewReader(source))
 }
 
+// laying is held while markdown is laid out: hostile markdown can take long, and
+// is to take no more than one processor.
+var laying sync.Mutex
+
 // render makes HTML of a tree. The renderer writes into memory and has no
 // error of its own.
 func render(md goldmark.Markdown, source []byte, n ast.Node) template.HTML {
@@ -114,8 +124,16 @@ func render(md goldmark.Markdown, source []byte, n ast.Node) template.HTML {
 	if err := md.Renderer().Render(&b, source, n); err != nil {
 		return template.HTML(template.HTMLEscapeString(string(source)))
 	}
-	return template.HTML(b.String())
+	return template.HTML(accessible.Replace(b.String()))
 }
+
+// accessible adds to the renderer's own tags what screen readers and keyboards
+// need. What the document itself says is escaped and cannot look like them.
+var accessible = strings.NewReplacer(
+	`<table>`, `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, `</table>`, `</table></div>`,
+	`<input checked="" disabled="" type="checkbox"`, `<input checked="" disabled="" type="checkbox" aria-label="done"`,
+	`<input disabled="" type="checkbox"`, `<input disabled="" type="checkbox" aria-label="to do"`,
+)
 
 func plainText(n ast.Node, source []byte) string {
 	var b strings.Builder
@@ -155,6 +173,7 @@ func (r relink) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 			if item, ok := r.item(n.Destination); ok {
 				n.Destination = []byte(r.page(item))
 			} else {
+				n.Destination = r.underBase(n.Destination)
 				apart(n)
 			}
 		case *ast.AutoLink:
@@ -162,10 +181,33 @@ func (r relink) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 		case *ast.Image:
 			if item, ok := r.item(n.Destination); ok {
 				n.Destination = []byte(r.bytes(item))
+			} else if !isForeign(n.Destination) {
+				n.Destination = nil // another booth's, or a page: nothing that loads by itself
 			}
 		}
 		return ast.WalkContinue, nil
 	})
+}
+
+// meant is an address as it is meant: references such as &amp; resolved.
+func meant(dest []byte) []byte {
+	return util.ResolveEntityNames(util.ResolveNumericReferences(dest))
+}
+
+// underBase is an address from the top of the desk, wherever a proxy has put
+// that; any other stays.
+func (r relink) underBase(dest []byte) []byte {
+	rest, rooted := strings.CutPrefix(string(meant(dest)), "/")
+	if !rooted || strings.HasPrefix(rest, "/") || strings.HasPrefix("/"+rest, r.base.String()) {
+		return dest
+	}
+	return []byte(r.base.String() + rest)
+}
+
+// isForeign says whether an address names another server.
+func isForeign(dest []byte) bool {
+	u, err := url.Parse(string(meant(dest)))
+	return err == nil && (u.Scheme != "" || u.Host != "")
 }
 
 func apart(n ast.Node) {
@@ -175,7 +217,7 @@ func apart(n ast.Node) {
 
 // item is the booth's item that a relative address names.
 func (r relink) item(dest []byte) (string, bool) {
-	u, err := url.Parse(string(dest))
+	u, err := url.Parse(string(meant(dest)))
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.HasPrefix(u.Path, "/") {
 		return "", false
 	}

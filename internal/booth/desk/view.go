@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"holdfast/internal/booth"
@@ -17,8 +18,10 @@ import (
 
 // Most bytes of an item that its view shows as text or renders as markdown.
 const (
-	maxText  = 256 << 10
-	maxProse = 1 << 20
+	maxText = 256 << 10
+	// The time that markdown takes to lay out can grow with the square of its
+	// length, so hostile markdown is kept short: at this size it is about a second.
+	maxProse = 64 << 10
 )
 
 type viewPage struct {
@@ -111,7 +114,11 @@ func (d *Desk) present(r *http.Request, b *folder.Booth, item folder.ItemPath, f
 			return nil
 		}
 		p.Show = showText
-		return p.readText(f)
+		if err := p.readText(f); err != nil {
+			return err
+		}
+		p.Notice = strings.TrimSpace(fmt.Sprintf("It is longer than %s, so it is shown as it was written. %s", plain.Size(maxProse), p.Notice))
+		return nil
 	case showText:
 		return p.readText(f)
 	case showNothing:

@@ -139,3 +139,24 @@ func (d *Data) Create(name Name) (*Booth, error) {
 	}
 	return b, err
 }
+
+// Fill opens a booth, making it if there is none, and lets fill put something
+// into it. Where that fails, a booth that was made for it and is still empty is
+// taken away again: what was refused has changed nothing.
+func (d *Data) Fill(name Name, fill func(*Booth) error) error {
+	_, err := onDir(d.dir, func(fd int) (meta, error) { return statAt(fd, name.s) })
+	absent := errors.Is(err, fs.ErrNotExist)
+	b, err := d.Create(name)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	err = fill(b)
+	if err != nil && absent {
+		// Only an empty folder can be removed so; whatever else came meanwhile stays.
+		_, _ = onDir(d.dir, func(fd int) (struct{}, error) {
+			return struct{}{}, retry(func() error { return unix.Unlinkat(fd, name.s, unix.AT_REMOVEDIR) })
+		})
+	}
+	return err
+}

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"holdfast/internal/canon"
 )
 
 // Mark is one entry: a [Note], a [Flag] or a [Pick].
@@ -137,7 +140,7 @@ func hydrate(raw json.RawMessage) (Mark, error) {
 		ID    string `json:"id"`
 		Shape string `json:"shape"`
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
+	if err := canon.DecodeOpen(raw, &head); err != nil {
 		return nil, err
 	}
 	if head.ID == "" {
@@ -146,19 +149,19 @@ func hydrate(raw json.RawMessage) (Mark, error) {
 	switch head.Shape {
 	case "note":
 		var n Note
-		if err := json.Unmarshal(raw, &n); err != nil {
+		if err := canon.DecodeOpen(raw, &n); err != nil {
 			return nil, err
 		}
 		return n, need("text", n.Text)
 	case "flag":
 		var f Flag
-		if err := json.Unmarshal(raw, &f); err != nil {
+		if err := canon.DecodeOpen(raw, &f); err != nil {
 			return nil, err
 		}
 		return f, need("target", f.Target)
 	case "pick":
 		var p Pick
-		if err := json.Unmarshal(raw, &p); err != nil {
+		if err := canon.DecodeOpen(raw, &p); err != nil {
 			return nil, err
 		}
 		return p, p.check()
@@ -176,7 +179,8 @@ func need(member, value string) error {
 	return nil
 }
 
-// check refuses a pick that could never be answered.
+// check refuses a pick that could never be answered, and an answer to something
+// that was not asked: neither may free a hold.
 func (p Pick) check() error {
 	if err := need("title", p.Title); err != nil {
 		return err
@@ -184,20 +188,71 @@ func (p Pick) check() error {
 	if len(p.Parts) == 0 {
 		return errors.New("it asks nothing: no parts")
 	}
-	seen := map[string]bool{}
+	if p.Withdrawn != nil && p.Withdrawn.By == "" {
+		return errors.New("who withdrew it is missing")
+	}
+	parts := map[string]Part{}
 	for _, part := range p.Parts {
-		wants, known := partKinds[part.Kind]
-		switch {
-		case part.ID == "":
-			return errors.New("a part has no id")
-		case seen[part.ID]:
+		if _, twice := parts[part.ID]; twice {
 			return fmt.Errorf("two parts have the id %q", part.ID)
-		case !known:
-			return fmt.Errorf("part %q has kind %q, which is not known", part.ID, part.Kind)
-		case wants && len(part.Options) == 0:
-			return fmt.Errorf("part %q can never be answered: it has no options", part.ID)
 		}
-		seen[part.ID] = true
+		if err := part.check(); err != nil {
+			return err
+		}
+		parts[part.ID] = part
+	}
+	return p.checkAnswer(parts)
+}
+
+func (part Part) check() error {
+	wants, known := partKinds[part.Kind]
+	switch {
+	case part.ID == "":
+		return errors.New("a part has no id")
+	case !known:
+		return fmt.Errorf("part %q has kind %q, which is not known", part.ID, part.Kind)
+	case wants && len(part.Options) == 0:
+		return fmt.Errorf("part %q can never be answered: it has no options", part.ID)
+	}
+	seen := map[string]bool{}
+	for _, o := range part.Options {
+		if o.ID == "" || seen[o.ID] {
+			return fmt.Errorf("part %q has an option without an id of its own", part.ID)
+		}
+		seen[o.ID] = true
 	}
 	return nil
+}
+
+func (p Pick) checkAnswer(parts map[string]Part) error {
+	if p.Answer == nil {
+		return nil
+	}
+	for id, v := range p.Answer.Parts {
+		part, asked := parts[id]
+		switch {
+		case !asked:
+			return fmt.Errorf("its answer is about part %q, which it does not ask", id)
+		case part.Kind == "choice" && len(v.Choices) > 1:
+			return fmt.Errorf("its answer chooses %d options of part %q, where one is asked for", len(v.Choices), id)
+		}
+		for _, c := range v.Choices {
+			if !slices.ContainsFunc(part.Options, func(o Option) bool { return o.ID == c }) {
+				return fmt.Errorf("its answer chooses %q, which part %q does not offer", c, id)
+			}
+		}
+	}
+	return nil
+}
+
+// Oldest is when the question that has been open longest was asked; false where
+// none is open, or none says when.
+func (r Reading) Oldest() (time.Time, bool) {
+	var oldest time.Time
+	for _, m := range r.Marks {
+		if p, ok := m.(Pick); ok && p.Open() && p.At != nil && (oldest.IsZero() || p.At.Before(oldest)) {
+			oldest = *p.At
+		}
+	}
+	return oldest, !oldest.IsZero()
 }

@@ -34,6 +34,9 @@ const Schema = "holdfast.marks/v1"
 // MaxSize is the most that a document may hold, in bytes.
 const MaxSize = 4 << 20
 
+// maxBroken is how many broken entries are told one by one.
+const maxBroken = 10
+
 // Reading is the outcome of one read. Marks holds what hydrated; Damage is one
 // sentence for each thing that did not, empty when the whole was read.
 type Reading struct {
@@ -85,7 +88,7 @@ func Parse(data []byte) Reading {
 		return Damaged("%s", reason(err))
 	}
 	var doc document
-	if err := json.Unmarshal(data, &doc); err != nil {
+	if err := canon.DecodeOpen(data, &doc); err != nil {
 		return Damaged("it is no marks document: %s", reason(err))
 	}
 	switch {
@@ -97,18 +100,24 @@ func Parse(data []byte) Reading {
 		return Damaged("its rev %d is negative", *doc.Rev)
 	}
 	r := Reading{Rev: *doc.Rev}
-	seen := map[string]bool{}
+	seen, broken := map[string]bool{}, 0
 	for i, raw := range *doc.Marks {
 		m, err := hydrate(raw)
 		if err == nil && seen[m.ID()] {
 			err = fmt.Errorf("its id %q is taken by an earlier one", m.ID())
 		}
 		if err != nil {
-			r.Damage = append(r.Damage, fmt.Sprintf("mark %d cannot be read: %s", i+1, reason(err)))
+			broken++
+			if broken <= maxBroken {
+				r.Damage = append(r.Damage, fmt.Sprintf("mark %d cannot be read: %s", i+1, reason(err)))
+			}
 			continue
 		}
 		seen[m.ID()] = true
 		r.Marks = append(r.Marks, m)
+	}
+	if broken > maxBroken {
+		r.Damage = append(r.Damage, fmt.Sprintf("and %d more", broken-maxBroken))
 	}
 	return r
 }

@@ -5,6 +5,7 @@ package reach
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"holdfast/internal/booth"
@@ -21,7 +22,7 @@ type Local struct {
 
 // List is every booth, by name.
 func (l Local) List(ctx context.Context) ([]booth.Summary, error) {
-	looks, _, err := booth.List(ctx, l.Data, time.Now(), l.TTL)
+	looks, err := booth.List(ctx, l.Data, time.Now(), l.TTL)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +46,9 @@ func (l Local) Explain(ctx context.Context, name string) (booth.Explanation, err
 }
 
 func (l Local) look(ctx context.Context, name string) (booth.Look, error) {
-	n, err := folder.ParseName(name)
+	n, err := existing(name)
 	if err != nil {
-		return booth.Look{}, problem.New(problem.Gone, "booth", "There is no booth %q: a booth cannot have that name.", plain.Text(name))
+		return booth.Look{}, err
 	}
 	b, err := l.Data.Booth(n)
 	if err != nil {
@@ -57,34 +58,45 @@ func (l Local) look(ctx context.Context, name string) (booth.Look, error) {
 	return booth.At(ctx, b, time.Now(), l.TTL), nil
 }
 
+// existing is the name of a booth that may be there.
+func existing(name string) (folder.Name, error) {
+	n, err := folder.ParseName(name)
+	if err != nil {
+		return n, problem.New(problem.Gone, "booth", "There is no booth %q: a booth cannot have that name.", plain.Text(name))
+	}
+	return n, nil
+}
+
 // Put puts one file into a booth, making the booth if there is none.
-func (l Local) Put(_ context.Context, name string, item folder.ItemPath, file folder.Sized) error {
-	b, err := l.create(name)
+func (l Local) Put(ctx context.Context, name string, item folder.ItemPath, file folder.Sized) error {
+	n, err := folder.ParseName(name)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
-	_, err = b.Put(item, file, maxFile)
-	return err
+	return l.Data.Fill(n, func(b *folder.Booth) error {
+		_, err := b.Put(item, folder.Sized{Reader: until{ctx, file.Reader}, Length: file.Length}, booth.MaxItem)
+		return err
+	})
 }
 
 // Describe changes what a booth says about itself, making it if there is none.
 func (l Local) Describe(_ context.Context, name string, change booth.Change) error {
-	b, err := l.create(name)
+	n, err := folder.ParseName(name)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
-	return booth.Describe(b, change)
+	return l.Data.Fill(n, func(b *folder.Booth) error { return booth.Describe(b, change) })
 }
 
-// maxFile is the most that one file may hold, in bytes: none but the disk's.
-const maxFile = 1 << 62
+// until is a reader that ends with its context.
+type until struct {
+	ctx context.Context
+	io.Reader
+}
 
-func (l Local) create(name string) (*folder.Booth, error) {
-	n, err := folder.ParseName(name)
-	if err != nil {
-		return nil, err
+func (u until) Read(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
 	}
-	return l.Data.Create(n)
+	return u.Reader.Read(b)
 }

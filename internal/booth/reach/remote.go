@@ -37,33 +37,51 @@ func (r Remote) List(ctx context.Context) ([]booth.Summary, error) {
 // Show is one booth and what is inside.
 func (r Remote) Show(ctx context.Context, name string) (booth.Listing, error) {
 	var doc booth.Listing
-	err := r.call(ctx, http.MethodGet, "api/v1/booths/"+url.PathEscape(name), nil, 0, &doc)
+	n, err := existing(name)
+	if err != nil {
+		return doc, err
+	}
+	err = r.call(ctx, http.MethodGet, "api/v1/booths/"+url.PathEscape(n.String()), nil, 0, &doc)
 	return doc, err
 }
 
 // Explain is one booth and the rule that decides its lifetime.
 func (r Remote) Explain(ctx context.Context, name string) (booth.Explanation, error) {
 	var doc booth.Explanation
-	err := r.call(ctx, http.MethodGet, "api/v1/booths/"+url.PathEscape(name)+"/explain", nil, 0, &doc)
+	n, err := existing(name)
+	if err != nil {
+		return doc, err
+	}
+	err = r.call(ctx, http.MethodGet, "api/v1/booths/"+url.PathEscape(n.String())+"/explain", nil, 0, &doc)
 	return doc, err
 }
 
 // Put puts one file into a booth, making the booth if there is none.
 func (r Remote) Put(ctx context.Context, name string, item folder.ItemPath, file folder.Sized) error {
-	return r.call(ctx, http.MethodPut, "b/"+url.PathEscape(name)+"/"+booth.Escape(item.String()), file, file.Length, nil)
+	n, err := folder.ParseName(name)
+	if err != nil {
+		return err
+	}
+	return r.call(ctx, http.MethodPut, "b/"+url.PathEscape(n.String())+"/"+booth.Escape(item.String()), file, file.Length, nil)
 }
 
 // Describe changes what a booth says about itself, making it if there is none.
 func (r Remote) Describe(ctx context.Context, name string, change booth.Change) error {
+	n, err := folder.ParseName(name)
+	if err != nil {
+		return err
+	}
 	body, err := json.Marshal(change)
 	if err != nil {
 		return err
 	}
-	return r.call(ctx, http.MethodPatch, "api/v1/booths/"+url.PathEscape(name), bytes.NewReader(body), int64(len(body)), nil)
+	var doc booth.Summary
+	return r.call(ctx, http.MethodPatch, "api/v1/booths/"+url.PathEscape(n.String()), bytes.NewReader(body), int64(len(body)), &doc)
 }
 
-// call makes one request. A write that got no answer is Unknown: it may have
-// taken effect.
+// call makes one request. A write that got no answer of the server's own is
+// Unknown: it may have taken effect. A redirect is not followed: of a write it
+// would make a read, which succeeds and has written nothing.
 func (r Remote) call(ctx context.Context, method, path string, body io.Reader, length int64, into any) error {
 	at, err := r.Base.Parse(path)
 	if err != nil {
@@ -78,7 +96,9 @@ func (r Remote) call(ctx context.Context, method, path string, body io.Reader, l
 	if r.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Token)
 	}
-	res, err := r.HTTP.Do(req)
+	client := *r.HTTP
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := client.Do(req)
 	if err != nil {
 		return r.noAnswer(method, err)
 	}
@@ -88,15 +108,32 @@ func (r Remote) call(ctx context.Context, method, path string, body io.Reader, l
 		return r.noAnswer(method, err)
 	}
 	if res.StatusCode >= 300 {
-		return r.refusal(res, data)
+		return r.refusal(method, res, data)
 	}
 	if into == nil {
+		if res.StatusCode != http.StatusCreated && res.StatusCode != http.StatusNoContent {
+			return r.strange(method, res)
+		}
 		return nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return problem.New(problem.Failed, "server", "%s answered something that is no answer of Holdfast's.", r.Base).Because(err)
+		return r.strange(method, res).Because(err)
 	}
 	return nil
+}
+
+// strange is an answer that is not the server's own: a proxy's, or another
+// program's.
+func (r Remote) strange(method string, res *http.Response) *problem.Error {
+	kind, words := problem.Failed, "%s answered %s, which is no answer of Holdfast's."
+	if method != http.MethodGet && (res.StatusCode < 300 || res.StatusCode >= 500) {
+		kind, words = problem.Unknown, words+" Whether it took effect is not known."
+	}
+	p := problem.New(kind, "server", words, r.Base, res.Status)
+	if to, err := res.Location(); err == nil && res.StatusCode >= 300 {
+		return p.WithHint("it points to %s; set HOLDFAST_URL to where the desk is", to.Redacted())
+	}
+	return p.WithHint("see HOLDFAST_URL; is that the desk?")
 }
 
 func (r Remote) noAnswer(method string, err error) error {
@@ -112,7 +149,7 @@ func (r Remote) noAnswer(method string, err error) error {
 }
 
 // refusal is the server's own words, as package problem knows them.
-func (r Remote) refusal(res *http.Response, data []byte) error {
+func (r Remote) refusal(method string, res *http.Response, data []byte) error {
 	var doc struct {
 		Kind, Step, Reason, Hint string
 	}
@@ -123,5 +160,5 @@ func (r Remote) refusal(res *http.Response, data []byte) error {
 			return p
 		}
 	}
-	return problem.New(problem.Failed, "server", "%s answered %s.", r.Base, res.Status)
+	return r.strange(method, res)
 }

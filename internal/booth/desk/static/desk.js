@@ -2,30 +2,50 @@
 "use strict";
 (() => {
   const live = document.body.dataset.live;
-  if (!live || !window.EventSource) return;
-  let stale = false;
+  const region = () => document.querySelector("[data-region]");
+  if (!live || !region() || !window.EventSource) return;
 
-  // A change is a hint: the page is fetched again, and only what differs is
-  // put in place. Such a fetch is no view.
-  const refresh = async () => {
-    const old = document.querySelector("[data-region]");
-    if (!old) return;
-    if (document.hidden) { stale = true; return; }
-    try {
-      const answer = await fetch(location.href);
-      if (!answer.ok) return;
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const fresh = page.querySelector("[data-region]");
-      if (fresh && fresh.dataset.version !== old.dataset.version) old.replaceWith(fresh);
-    } catch { /* away; the stream comes back by itself */ }
+  // Only what differs is put in place, and whoever stood on a link in it stands
+  // there still. Such a fetch is no view.
+  const load = async () => {
+    const answer = await fetch(location.href);
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const old = region(), fresh = page.querySelector("[data-region]");
+    if (!fresh || fresh.dataset.version === old.dataset.version) return;
+    const at = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    old.replaceWith(fresh);
+    if (at) fresh.querySelector(`a[href="${CSS.escape(at)}"]`)?.focus({ preventScroll: true });
   };
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && stale) { stale = false; refresh(); }
-  });
+
+  // A change is a hint to fetch the page again; one at a time, or an older answer
+  // could overtake a newer one.
+  let busy = false, again = false;
+  const refresh = async () => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    while (again) {
+      again = false;
+      try { await load(); } catch { /* away; the stream comes back by itself */ }
+    }
+    busy = false;
+  };
+
+  // A browser has few connections for one server, so a page that nobody sees
+  // holds none. The address of the stream says what the page has shown; what it
+  // has missed comes as "resync".
+  let stream;
+  const follow = () => {
+    if (document.hidden) {
+      stream?.close();
+      stream = undefined;
+    } else if (!stream) {
+      stream = new EventSource(live);
+      for (const kind of ["change", "resync"]) stream.addEventListener(kind, refresh);
+    }
+  };
+  document.addEventListener("visibilitychange", follow);
   // After the page has loaded: an open stream would keep it loading for ever.
-  addEventListener("load", () => setTimeout(() => {
-    const stream = new EventSource(live);
-    stream.addEventListener("change", refresh);
-    stream.addEventListener("resync", refresh);
-  }));
+  addEventListener("load", () => setTimeout(follow));
 })();

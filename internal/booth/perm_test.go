@@ -1,0 +1,130 @@
+//go:build perm
+
+package booth
+
+// Root may read everything, so these run as an ordinary user: scripts/test-perm.
+
+import (
+	"io/fs"
+	"os"
+	"testing"
+
+	"holdfast/internal/booth/lifetime"
+	"holdfast/internal/booth/marks"
+	"holdfast/internal/problem"
+)
+
+func ordinary(t *testing.T) {
+	t.Helper()
+	if os.Getuid() == 0 {
+		t.Fatal("this test shows nothing as root")
+	}
+}
+
+// locked sets path's mode, and undoes that at the end.
+func locked(t *testing.T, path string, mode fs.FileMode) {
+	t.Helper()
+	check(t, os.Chmod(path, mode))
+	t.Cleanup(func() { os.Chmod(path, 0o755) })
+}
+
+func holds(t *testing.T, l Look, want lifetime.Reason) {
+	t.Helper()
+	if s, ok := l.State.(lifetime.Held); !ok || s.Reason != want || s.Detail == "" {
+		t.Errorf("%#v, want %v", l.State, want)
+	}
+}
+
+// case B26: mode 000. Red when readMarks takes EACCES for "not there".
+func TestPermMarksThatMayNotBeReadHold(t *testing.T) {
+	ordinary(t)
+	b, dir := makeBooth(t)
+	write(t, dir, marks.File, doc())
+	if _, ok := look(b).State.(lifetime.Counting); !ok {
+		t.Fatalf("%#v", look(b).State)
+	}
+	locked(t, dir+"/"+marks.File, 0)
+	holds(t, look(b), lifetime.MarksHold)
+}
+
+// Red when treeFact drops a failure, or the walk one of a stat.
+func TestPermATreeThatMayNotBeReadHolds(t *testing.T) {
+	ordinary(t)
+	for _, mode := range []fs.FileMode{0, 0o100, 0o400} {
+		b, dir := makeBooth(t)
+		write(t, dir, "d/f", "x")
+		write(t, dir, "z", "x")
+		locked(t, dir+"/d", mode)
+		l := look(b)
+		holds(t, l, lifetime.TreeHold)
+		if len(l.Items) != 1 || l.Explain().WouldExpire != "" {
+			t.Errorf("mode %o: %d items, would expire %q", mode, len(l.Items), l.Explain().WouldExpire)
+		}
+	}
+}
+
+// Where a folder can be listed and nothing in it looked at, there may be a keep
+// marker and may be marks. Red when Sentinel or ReadDot take EACCES for absent.
+// All of the facts hold by themselves; the first in the order is shown.
+func TestPermABoothThatMayNotBeEnteredHoldsOnEachFact(t *testing.T) {
+	ordinary(t)
+	for _, mode := range []fs.FileMode{0, 0o400, 0o200} {
+		b, dir := makeBooth(t)
+		write(t, dir, KeepFile, "")
+		locked(t, dir, mode)
+		l := look(b)
+		holds(t, l, lifetime.MarksHold)
+		if _, ok := l.Facts.Sentinel.(lifetime.SentinelUnreadable); !ok {
+			t.Errorf("mode %o: sentinel %#v", mode, l.Facts.Sentinel)
+		}
+		if _, ok := l.Facts.Tree.(lifetime.TreeUnreadable); !ok {
+			t.Errorf("mode %o: tree %#v", mode, l.Facts.Tree)
+		}
+		alone := l.Facts
+		alone.Marks, alone.Tree = lifetime.MarksRead{}, lifetime.TreeWalked{Newest: l.At}
+		if s, ok := lifetime.Decide(alone, day).(lifetime.Held); !ok || s.Reason != lifetime.SentinelHold {
+			t.Errorf("mode %o: the sentinel alone: %#v", mode, s)
+		}
+	}
+}
+
+// Red when keptWhy's error is the sentinel's.
+func TestPermAKeepMarkerThatMayNotBeReadKeeps(t *testing.T) {
+	ordinary(t)
+	b, dir := makeBooth(t)
+	write(t, dir, KeepFile, `{"why":"x"}`)
+	locked(t, dir+"/"+KeepFile, 0)
+	if got := look(b).State; got != (lifetime.Kept{}) {
+		t.Errorf("%#v", got)
+	}
+}
+
+func TestPermAManifestThatMayNotBeReadStays(t *testing.T) {
+	ordinary(t)
+	b, dir := makeBooth(t)
+	write(t, dir, ManifestFile, `{"title":"x"}`)
+	locked(t, dir+"/"+ManifestFile, 0)
+	if look(b).Manifest.Damage == "" {
+		t.Error("no damage said")
+	}
+	if err := Describe(b, titled("new")); problem.KindOf(err) != problem.Refused {
+		t.Errorf("%v", err)
+	}
+}
+
+// Red when Describe reports a folder that cannot be written to as done.
+func TestPermAFolderThatMayNotBeWrittenIsNotDescribed(t *testing.T) {
+	ordinary(t)
+	b, dir := makeBooth(t)
+	locked(t, dir, 0o500)
+	err := Describe(b, titled("new"))
+	if err == nil {
+		t.Fatal("done")
+	}
+	if _, err := os.Lstat(dir + "/" + ManifestFile); !os.IsNotExist(err) {
+		t.Errorf("%v", err)
+	}
+	if _, ok := look(b).State.(lifetime.Counting); !ok {
+		t.Errorf("%#v", look(b).State)
+	}
+}
