@@ -28,6 +28,7 @@ type Desk struct {
 	SignIn string // good once
 	Home   string
 	t      testing.TB
+	log    *logged
 }
 
 // built is the folder of the binary, empty before there is one.
@@ -68,8 +69,9 @@ func Start(t testing.TB, args ...string) *Desk {
 // StartAt runs a desk on a home that is there.
 func StartAt(t testing.TB, home string, args ...string) *Desk {
 	t.Helper()
-	cmd := exec.Command(Binary(t), append([]string{"--home", home, "up", "--listen", "127.0.0.1:0"}, args...)...)
-	cmd.Stderr = &logged{t: t}
+	cmd := exec.Command(Binary(t), append([]string{"--home", home, "up", "--listen", "127.0.0.1:0", "--log", "debug"}, args...)...)
+	log := &logged{t: t}
+	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +86,7 @@ func StartAt(t testing.TB, home string, args ...string) *Desk {
 		}
 	})
 	lines := bufio.NewScanner(out)
-	d := &Desk{Home: home, t: t}
+	d := &Desk{Home: home, t: t, log: log}
 	d.URL = after(t, lines, "holdfast: listening on ") + "/"
 	d.SignIn = after(t, lines, "holdfast: sign in at ")
 	return d
@@ -102,17 +104,49 @@ func after(t testing.TB, lines *bufio.Scanner, prefix string) string {
 	return rest
 }
 
-// logged keeps the server's log for a test that fails.
-type logged struct{ t testing.TB }
+// logged keeps the server's log, and shows it where a test fails.
+type logged struct {
+	t    testing.TB
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
 
 func (l *logged) Write(b []byte) (int, error) {
 	l.t.Logf("up: %s", strings.TrimRight(string(b), "\n"))
-	return len(b), nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
 }
 
-// Proxied puts a reverse proxy before a desk that runs with --base-path, so that
-// a browser reaches it only there. With strip the proxy takes the path off, as
-// many do.
+// Log is what the server has logged so far.
+func (d *Desk) Log() string {
+	d.log.mu.Lock()
+	defer d.log.mu.Unlock()
+	return d.log.text.String()
+}
+
+// Link is a fresh sign-in link, good once, at the address of this desk.
+func (d *Desk) Link() string {
+	d.t.Helper()
+	out, err := exec.Command(Binary(d.t), "--home", d.Home, "open", "--print").Output()
+	if err != nil {
+		d.t.Fatalf("holdfast open: %v", err)
+	}
+	link, err := url.Parse(strings.TrimSpace(string(out)))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	at, err := url.Parse(d.URL)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	link.Host = at.Host
+	return link.String()
+}
+
+// Proxied puts a reverse proxy before a desk that runs with --base-path and
+// --hosts 127.0.0.1, so that a browser reaches it only there. With strip the
+// proxy takes the path off, as many do.
 func Proxied(t testing.TB, d *Desk, base string, strip bool) *Desk {
 	t.Helper()
 	to, err := url.Parse(d.URL)
@@ -144,7 +178,7 @@ func Proxied(t testing.TB, d *Desk, base string, strip bool) *Desk {
 		u.Host = f.Host
 		return u.String()
 	}
-	return &Desk{URL: at(d.URL), SignIn: at(d.SignIn), Home: d.Home, t: t}
+	return &Desk{URL: at(d.URL), SignIn: at(d.SignIn), Home: d.Home, t: t, log: d.log}
 }
 
 // Booth makes a booth's folder and gives its path.
@@ -179,7 +213,7 @@ func (d *Desk) Client(signedIn bool) *http.Client {
 	}
 	c := &http.Client{Jar: jar}
 	if signedIn {
-		res, err := c.Get(d.SignIn)
+		res, err := c.Get(d.Link())
 		if err != nil {
 			d.t.Fatal(err)
 		}

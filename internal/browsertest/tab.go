@@ -10,12 +10,16 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
 // stuck is when a test gives up on the browser. It is no bound that a test
 // measures anything by.
 const stuck = 60 * time.Second
+
+// poll is how often a condition is looked at.
+const poll = 20 * time.Millisecond
 
 // Tab is a window of Chromium with a profile of its own.
 type Tab struct {
@@ -106,6 +110,57 @@ func Eval[T any](tab *Tab, script string) T {
 func (tab *Tab) Open(url string) {
 	tab.t.Helper()
 	tab.Do(chromedp.Navigate(url))
+}
+
+// Until waits for a condition in the page, also across a navigation.
+func (tab *Tab) Until(condition string) {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, stuck)
+	defer cancel()
+	ask := chromedp.Evaluate[bool]("!!(" + condition + ")")
+	for {
+		met, err := chromedp.Run(ctx, ask)
+		switch {
+		case err == nil && met:
+			return
+		case ctx.Err() != nil:
+			tab.t.Fatalf("the page never came to %s (last: %v)", condition, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(poll):
+		}
+	}
+}
+
+// Click clicks the first element that a CSS selector matches, as a person does
+// with a mouse.
+func (tab *Tab) Click(selector string) {
+	tab.t.Helper()
+	tab.Do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// Follow clicks and waits until another page has loaded.
+func (tab *Tab) Follow(selector string) {
+	tab.t.Helper()
+	Eval[bool](tab, "window.before = true")
+	tab.Click(selector)
+	tab.Until("window.before === undefined && document.readyState === 'complete'")
+}
+
+// Path is the address of the page, without its origin.
+func (tab *Tab) Path() string {
+	tab.t.Helper()
+	return Eval[string](tab, "location.pathname + location.search")
+}
+
+// Front brings the tab before the windows that its page has opened.
+func (tab *Tab) Front() {
+	tab.t.Helper()
+	tab.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, page.BringToFront, cdp.Empty{})
+		return chromedp.Void{}, err
+	})
 }
 
 // Dark makes the page think that the reader prefers dark colours, or not.

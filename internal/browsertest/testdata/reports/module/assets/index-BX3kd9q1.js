@@ -1,0 +1,14 @@
+import { tell } from "./shared-C0ffee12.js";
+const app = document.getElementById("app");
+app.className = "panel";
+app.textContent = "built";
+const picture = new Image();
+picture.src = new URL("./dot-Zx81.svg", import.meta.url).href;
+await picture.decode();
+tell("picture", picture.naturalWidth);
+const paper = new Image();
+paper.src = getComputedStyle(app).backgroundImage.slice(5, -2);
+await paper.decode();
+tell("css", paper.naturalWidth);
+const { late } = await import("./late-Ab12.js");
+tell("dynamic", late());
