@@ -93,7 +93,7 @@ browser:
 
 # The pictures in docs/images, from the running program.
 images:
-	HOLDFAST_IMAGES=$(CURDIR)/docs/images go test -count=1 -tags browser -run PagesFit ./internal/browsertest
+	HOLDFAST_README_IMAGES=$(CURDIR)/docs/images go test -count=1 -tags browser -run Readme ./internal/browsertest
 
 tools:
 	scripts/install-test-tools

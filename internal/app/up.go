@@ -160,7 +160,7 @@ func (h *house) serving(addr net.Addr) Serving {
 func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 	policy := access.Policy{LoginRequired: h.config.Login == config.LoginRequired}
 	var err error
-	h.auth, err = web.NewAuth(web.AuthConfig{Key: h.key, Principal: principal(), Links: &h.links, Base: h.base})
+	h.auth, err = web.NewAuth(web.AuthConfig{Key: h.key, Principal: principal(h.config), Links: &h.links, Base: h.base})
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +189,12 @@ func (h *house) routes() []web.Route {
 	}
 }
 
-// principal names the operator: who runs this, on which machine.
-func principal() string {
+// principal names the operator: as configured, else who runs this, on which
+// machine.
+func principal(c *config.Config) string {
+	if c.Principal != "" {
+		return c.Principal
+	}
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "localhost"

@@ -67,6 +67,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newResponse(w)
 	defer s.logRequest(out, r, time.Now())
 	defer s.catch(out, r)
+	// A copy: where the body that the server made is still in its own request, it
+	// knows of one that was not read to its end, and lets the answer arrive before
+	// it resets the connection.
+	r = r.WithContext(r.Context())
 	r.Body = patientBody(w, r.Body)
 	strictHeaders(out.Header())
 	if err := s.answer(out, r); err != nil {

@@ -64,6 +64,9 @@ type Config struct {
 	Hosts []string
 	// Login says who may read without a credential.
 	Login Login
+	// Principal is whom the operator's acts are put down to; empty means the user
+	// who runs the desk, on this machine.
+	Principal string
 	// TTL is how long a booth outlives its newest stamp.
 	TTL time.Duration
 	// LogLevel is what the log holds: this level and above.
@@ -124,6 +127,11 @@ var Settings = []Setting{
 		Key: "desk.login", Env: "HOLDFAST_LOGIN", Flag: "login", Default: "open",
 		Doc: "open: whoever reaches the desk may read; required: nothing is shown without a credential",
 		set: setLogin,
+	},
+	{
+		Key: "desk.principal", Env: "HOLDFAST_PRINCIPAL", Flag: "principal", Default: "",
+		Doc: "whom the operator's acts are put down to; empty: principal:local/HOST/USER",
+		set: func(c *Config, v string) error { c.Principal = v; return nil },
 	},
 	{
 		Key: "booths.ttl", Env: "HOLDFAST_TTL", Flag: "ttl", Default: "24h",

@@ -51,6 +51,7 @@ var samples = map[string][3]string{
 	"desk.hosts":     {"a.example", "b.example", "c.example"},
 	"desk.login":     {"required", "open", "required"},
 	"booths.ttl":     {"1h", "2h", "3h"},
+	"desk.principal": {"p:a", "p:b", "p:c"},
 	"desk.log":       {"debug", "warn", "error"},
 }
 

@@ -27,12 +27,13 @@ const (
 
 // site is a desk that listens, with its data folder.
 type site struct {
-	desk  *Desk
-	key   access.Key
-	data  string
-	addr  string // host:port
-	base  web.Base
-	ahead atomic.Int64 // how far the desk's clock is ahead
+	desk    *Desk
+	handler http.Handler
+	key     access.Key
+	data    string
+	addr    string // host:port
+	base    web.Base
+	ahead   atomic.Int64 // how far the desk's clock is ahead
 }
 
 type options struct {
@@ -68,6 +69,7 @@ func serve(t testing.TB, o options) *site {
 		Base: s.base, Hosts: hosts, Auth: auth, Policy: policy, Routes: s.desk.Routes(), ErrorPage: s.desk.ErrorPage, Log: quiet,
 	})
 	check(t, err)
+	s.handler = handler
 	server.Config.Handler = handler
 	server.Config.ErrorLog = slog.NewLogLogger(quiet.Handler(), slog.LevelWarn)
 	server.Start()

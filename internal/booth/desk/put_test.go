@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -117,4 +118,18 @@ func TestPatchSaysWhatABoothIsCalled(t *testing.T) {
 	want(t, "a damaged manifest", s.send(t, "PATCH", target, strings.NewReader(`{"title":"y"}`), s.operator()), http.StatusConflict)
 	want(t, "another's worker", s.send(t, "PATCH", target, strings.NewReader(`{"title":"y"}`), s.worker(t, "y")), http.StatusForbidden)
 	want(t, "nobody", s.send(t, "PATCH", target, strings.NewReader(`{"title":"y"}`), anonymous), http.StatusUnauthorized)
+}
+
+// The server looks at its own request to see that a body was left unread, and
+// only then lets the refusal of a large upload arrive before it resets the
+// connection. Red when the site puts its body into the server's request.
+func TestTheServersOwnRequestKeepsItsBody(t *testing.T) {
+	s := serve(t, options{})
+	req := httptest.NewRequest("PUT", "http://"+s.addr+s.url("b", "x", ".dot"), strings.NewReader("x"))
+	body := req.Body
+	res := httptest.NewRecorder()
+	s.handler.ServeHTTP(res, req)
+	if res.Code != http.StatusUnauthorized || req.Body != body {
+		t.Errorf("%d, %T", res.Code, req.Body)
+	}
 }
