@@ -127,6 +127,8 @@ func (e *WriteError) public() *problem.Error {
 			"Whether %s is safely written cannot be told: read it again.", e.Name)
 	case fullDisk(e.Err):
 		return problem.New(problem.Failed, problem.StepNoSpace, "There is no room to write %s. Nothing was changed.", e.Name)
+	case errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, unix.EROFS):
+		return problem.Refusal("not-permitted", "%s may not be written by this service. Nothing was changed.", e.Name)
 	case errors.Is(e.Err, fs.ErrExist):
 		return problem.Refusal("exists", "%s is there already. Nothing was changed.", e.Name)
 	default:

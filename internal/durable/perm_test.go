@@ -38,7 +38,7 @@ func TestPermAFolderThatCannotBeWrittenRefusesAndStays(t *testing.T) {
 	d := open(t, folder)
 	for name, run := range map[string]func(*durable.Dir) error{"WriteFile": writeFile, "Create": create, "MakeSub": makeSub} {
 		err := run(d)
-		if durable.OutcomeOf(err) != durable.Refused || !errors.Is(err, fs.ErrPermission) || problem.KindOf(err) != problem.Failed {
+		if durable.OutcomeOf(err) != durable.Refused || !errors.Is(err, fs.ErrPermission) || problem.KindOf(err) != problem.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -103,7 +103,7 @@ func TestDotFilesAreNoItems(t *testing.T) {
 	}
 	for _, h := range hidden {
 		path := strings.Split(h, "/")
-		if strings.Contains(listing.body, `"`+h+`"`) || strings.Contains(page.body, "<bdi>"+h+"</bdi>") {
+		if strings.Contains(listing.body, `"path":"`+h+`","url"`) || strings.Contains(listing.body, `"path":"`+h+`","why"`) || strings.Contains(page.body, "<bdi>"+h+"</bdi>") {
 			t.Errorf("%s is listed", h)
 		}
 		for _, target := range []string{s.url(append([]string{"b", "x"}, path...)...), s.url(append([]string{"c", token}, path...)...), s.view("x", h)} {
