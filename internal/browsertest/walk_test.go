@@ -89,6 +89,10 @@ func TestAPersonLooksThroughTheDesk(t *testing.T) {
 		tab.Follow(`.prose a`)
 		shown("deep/one.png")
 
+		tab.Open(d.URL + "b/nowhere/")
+		if text := tab.Text(); !strings.Contains(text, "no booth") || !strings.Contains(text, "signed in as") {
+			t.Errorf("a page that is not there forgets who is signed in: %s", text)
+		}
 		tab.Follow(`form[method=post] button`)
 		if tab.Path() != d.path() || !strings.Contains(tab.Text(), "read-only: not signed in") {
 			t.Errorf("signing out ended at %s: %s", tab.Path(), tab.Text())

@@ -137,10 +137,10 @@ func failureHeaders(h http.Header, err error, status int) {
 	}
 }
 
-func (s *Site) writeProblem(w http.ResponseWriter, r *http.Request, p Problem) {
+func (s *Site) writeProblem(w *response, r *http.Request, p Problem) {
 	if s.wantsPage(r) {
 		var page bytes.Buffer
-		err := s.page(&page, r, p)
+		err := s.page(&page, s.withSender(w, r), p)
 		if err == nil {
 			send(w, p.Status, "text/html; charset=utf-8", page.Bytes())
 			return
@@ -152,6 +152,19 @@ func (s *Site) writeProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 		body = []byte(`{}`)
 	}
 	send(w, p.Status, "application/problem+json", body)
+}
+
+// withSender is r with its party, for a page that says who is signed in: what
+// failed may have failed before that was asked.
+func (s *Site) withSender(w *response, r *http.Request) *http.Request {
+	if w.content {
+		return r
+	}
+	party, err := s.auth.identify(w, r)
+	if err != nil {
+		return r
+	}
+	return withParty(r, party)
 }
 
 // wantsPage says whether a person is going to look at the answer.

@@ -42,10 +42,16 @@ func strictHeaders(h http.Header) {
 // only with Cross-Origin-Resource-Policy: cross-origin ("same-origin" blocks
 // every load without CORS whose origin is opaque). Both open the bytes to any
 // page that knows the address, so the address has to be a secret; elsewhere
-// leave shared off, and only the desk's own pages can load the bytes.
+// leave shared off, and only the desk's own pages can load the bytes. Nor does
+// frame-ancestors stand there: a report has no origin that could be named, and
+// would be kept from framing its own pages.
 func Sandbox(w http.ResponseWriter, shared bool) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "sandbox "+SandboxTokens+"; frame-ancestors 'self'")
+	policy := "sandbox " + SandboxTokens
+	if !shared {
+		policy += "; frame-ancestors 'self'"
+	}
+	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Del("X-Frame-Options")

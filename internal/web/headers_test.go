@@ -53,7 +53,7 @@ func TestWhatCameOutOfABoothIsInASandbox(t *testing.T) {
 		for _, accept := range []string{"*/*", "text/html"} {
 			got := h.ask(t, "GET", target, "Accept: "+accept).Header()
 			policy := got.Get("Content-Security-Policy")
-			if !strings.HasPrefix(policy, "sandbox allow-scripts ") || !strings.HasSuffix(policy, "; frame-ancestors 'self'") {
+			if !strings.HasPrefix(policy, "sandbox allow-scripts ") || strings.Contains(policy, "frame-ancestors") {
 				t.Errorf("%s: %q", target, policy)
 			}
 			for _, never := range []string{"allow-same-origin", "allow-top-navigation", "allow-forms", "allow-storage-access"} {

@@ -35,10 +35,6 @@ var capabilities = []capability{
 	{[]string{"new Worker(", "new SharedWorker("}, "It starts a worker script (%s), which cannot load in this frame."},
 	{[]string{"alert(", "confirm(", "prompt("}, "It opens a dialog (%s), which does not show here."},
 	{[]string{"top.location", "parent.location", "parent.document", "top.document"}, "It reaches for the page around it (%s), which is closed to it."},
-	{
-		[]string{`createElement("iframe")`, `createElement('iframe')`},
-		"It puts pages into frames (%s); those of its own booth and of this desk stay empty there.",
-	},
 	{[]string{"window.open("}, "It opens windows (%s); in them it is not signed in, and nothing that it does counts as yours."},
 	{
 		[]string{"api/v1/", `"POST"`, `'POST'`, `"PUT"`, `'PUT'`, `"PATCH"`, `"DELETE"`, "sendBeacon"},
@@ -114,16 +110,12 @@ type pageScan struct {
 	scripts []string // paths in the booth
 	losses  []string
 	rooted  []string // addresses from the server's root
-	framed  []string // pages of its own that it frames
 }
 
 // lines is what was found, in words.
 func (s *pageScan) lines() []string {
 	if len(s.rooted) > 0 {
 		s.add("It loads %s from the top of the server, where its folder is not. Build it with relative addresses (a base of \"./\").", some(s.rooted))
-	}
-	if len(s.framed) > 0 {
-		s.add("It shows %s in a frame of its own, which stays empty here. Opened from the list of files it works.", some(s.framed))
 	}
 	return s.losses
 }
@@ -184,10 +176,8 @@ func (s *pageScan) tag(t html.Token) {
 		s.resource(attr["src"], true)
 	case atom.Link:
 		s.resource(attr["href"], attr["rel"] == "modulepreload")
-	case atom.Img, atom.Video, atom.Audio, atom.Source:
+	case atom.Img, atom.Video, atom.Audio, atom.Source, atom.Iframe:
 		s.resource(attr["src"], false)
-	case atom.Iframe:
-		s.frame(attr["src"])
 	case atom.Form:
 		s.add("It has a form; forms cannot be sent from this frame.")
 	case atom.Meta:
@@ -213,17 +203,6 @@ func (s *pageScan) resource(ref string, script bool) {
 		if script {
 			s.scripts = append(s.scripts, p)
 		}
-	case elsewhere:
-	}
-}
-
-// frame notes a page that this one shows in a frame.
-func (s *pageScan) frame(ref string) {
-	switch p, where := place(ref, s.at); where {
-	case fromRoot:
-		s.root(p)
-	case inBooth:
-		s.framed = append(s.framed, plain.Text(p))
 	case elsewhere:
 	}
 }
