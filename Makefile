@@ -42,9 +42,11 @@ check: lint cross unit
 test: tools lint cross race perm smoke
 	go test -count=1 -tags browser ./...
 
-# What takes minutes: each fuzz test, and the tests again and again.
+# What takes minutes: each fuzz test, archives over 4 GiB, and the tests of what
+# crashes again and again.
 long:
-	scripts/fuzz 60s
+	scripts/fuzz 30s
+	go test -tags long -run 4GiB ./internal/booth/folder
 	go test -count=20 ./internal/durable ./internal/canon
 
 smoke: build
@@ -65,11 +67,11 @@ lint:
 	@unformatted=$$($(TOOL) gofumpt -l $(SOURCE)); \
 		test -z "$$unformatted" || { echo "not formatted (make format):" $$unformatted >&2; exit 1; }
 	go vet ./...
-	go vet -tags browser,perm ./...
-	$(TOOL) staticcheck -tags browser,perm ./...
+	go vet -tags browser,perm,long ./...
+	$(TOOL) staticcheck -tags browser,perm,long ./...
 	$(TOOL) exhaustive -typeignore '$(FOREIGN)' ./...
 	$(TOOL) go-check-sumtype -default-signifies-exhaustive=false ./...
-	@dead=$$($(TOOL) deadcode -test -tags browser,perm ./...); \
+	@dead=$$($(TOOL) deadcode -test -tags browser,perm,long ./...); \
 		test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
 
 cross:
