@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -69,32 +70,52 @@ const (
 	holderProbe = "holdfast looks who serves"
 )
 
-// takeHome takes the lock of the home. One that a command has for an instant is
-// waited for.
+// takeHome takes the lock of the home.
 func takeHome(ctx context.Context, c *config.Config, dir *durable.Dir) (*durable.Lock, error) {
-	for {
-		lock, err := dir.TryLock(lockFile, holderUp)
-		var held *durable.Held
-		if !errors.As(err, &held) {
-			if err != nil {
-				err = problem.Refusal("lock", "The home %s cannot be locked. Nothing was started.", c.Home).Because(err)
-			}
-			return lock, err
-		}
-		if err := refuseServed(c, dir, held); err != nil {
-			return nil, err
-		}
-		if err := pause(ctx); err != nil {
-			return nil, err
-		}
+	lock, held, err := contend(ctx, dir, holderUp)
+	switch {
+	case err != nil:
+		return nil, err
+	case held != nil:
+		return nil, refuseServed(c, dir, held)
+	default:
+		return lock, nil
 	}
 }
 
-// refuseServed says who serves a home, nil where a command only looks.
-func refuseServed(c *config.Config, dir *durable.Dir, held *durable.Held) error {
-	if held.Holder == nil || held.Holder.Command != holderUp {
-		return nil
+// contend tries to take the lock until it has it or a desk does. A command that
+// looks has it for an instant, and is waited for; whoever else has it, and does
+// not say so, is not waited for for ever.
+func contend(ctx context.Context, dir *durable.Dir, as string) (*durable.Lock, *durable.Held, error) {
+	for range maxLooks {
+		lock, err := dir.TryLock(lockFile, as)
+		var held *durable.Held
+		switch {
+		case err == nil:
+			return lock, nil, nil
+		case !errors.As(err, &held):
+			return nil, nil, problem.Refusal("lock", "Whether a desk serves this home cannot be told. Nothing was started.").Because(err)
+		case held.Holder != nil && held.Holder.Command == holderUp:
+			return nil, held, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-time.After(lookPause):
+		}
 	}
+	return nil, nil, problem.Refusal("lock", "Something holds %s and does not say who it is. Nothing was started.", filepath.Join(dir.Name(), lockFile)).
+		WithHint("find it with: fuser %s", shellQuote(filepath.Join(dir.Name(), lockFile)))
+}
+
+// How often, and how far apart, a lock is tried that no desk has.
+const (
+	maxLooks  = 400
+	lookPause = 5 * time.Millisecond
+)
+
+// refuseServed says who serves a home.
+func refuseServed(c *config.Config, dir *durable.Dir, held *durable.Held) error {
 	where := ""
 	if s, ok := readServing(dir, held.Holder); ok {
 		where = " at " + s.URL
@@ -122,31 +143,11 @@ func alreadyServed(c *config.Config) error {
 // probe finds who serves the home of this folder; nil for nobody. Only the lock
 // says so: a file that a dead desk left says nothing.
 func probe(ctx context.Context, dir *durable.Dir) (*durable.Held, error) {
-	for {
-		lock, err := dir.TryLock(lockFile, holderProbe)
-		var held *durable.Held
-		switch {
-		case err == nil:
-			return nil, lock.Release()
-		case !errors.As(err, &held):
-			return nil, problem.Refusal("lock", "Whether a desk serves this home cannot be told.").Because(err)
-		case held.Holder != nil && held.Holder.Command == holderUp:
-			return held, nil
-		}
-		if err := pause(ctx); err != nil {
-			return nil, err
-		}
+	lock, held, err := contend(ctx, dir, holderProbe)
+	if lock == nil {
+		return held, err
 	}
-}
-
-// pause lets another command finish its look.
-func pause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(5 * time.Millisecond):
-		return nil
-	}
+	return nil, lock.Release()
 }
 
 // whoServes finds the desk that serves a home.
