@@ -200,7 +200,7 @@ func principal(c *config.Config) string {
 		host = "localhost"
 	}
 	name := fmt.Sprintf("uid-%d", os.Getuid())
-	if u, err := user.Current(); err == nil && u.Username != "" {
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && u.Username != "" {
 		name = u.Username
 	}
 	return "principal:local/" + host + "/" + name

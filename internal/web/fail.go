@@ -138,6 +138,10 @@ func failureHeaders(h http.Header, err error, status int) {
 }
 
 func (s *Site) writeProblem(w *response, r *http.Request, p Problem) {
+	if w.content && s.wantsPage(r) { // in a report's frame: the desk's page does not belong there
+		send(w, p.Status, "text/plain; charset=utf-8", []byte(p.Reason+"\n"+p.Hint+"\n"))
+		return
+	}
 	if s.wantsPage(r) {
 		var page bytes.Buffer
 		err := s.page(&page, s.withSender(w, r), p)
@@ -157,9 +161,6 @@ func (s *Site) writeProblem(w *response, r *http.Request, p Problem) {
 // withSender is r with its party, for a page that says who is signed in: what
 // failed may have failed before that was asked.
 func (s *Site) withSender(w *response, r *http.Request) *http.Request {
-	if w.content {
-		return r
-	}
 	party, err := s.auth.identify(w, r)
 	if err != nil {
 		return r

@@ -56,6 +56,9 @@ func TestWhatCameOutOfABoothIsInASandbox(t *testing.T) {
 			if !strings.HasPrefix(policy, "sandbox allow-scripts ") || strings.Contains(policy, "frame-ancestors") {
 				t.Errorf("%s: %q", target, policy)
 			}
+			if kind := got.Get("Content-Type"); target == bad && accept == "text/html" && !strings.HasPrefix(kind, "text/plain") {
+				t.Errorf("what went wrong in a frame is told in %s", kind)
+			}
 			for _, never := range []string{"allow-same-origin", "allow-top-navigation", "allow-forms", "allow-storage-access"} {
 				if strings.Contains(policy, never) {
 					t.Errorf("%s: %s", target, never)
