@@ -13,26 +13,13 @@ import (
 	"testing"
 
 	"holdfast/internal/app/config"
+	"holdfast/internal/permtest"
 	"holdfast/internal/problem"
 )
 
-func ordinary(t *testing.T) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		t.Fatal("this test shows nothing as root")
-	}
-}
-
-// locked sets path's mode, and undoes that at the end.
-func locked(t *testing.T, path string, mode fs.FileMode) {
-	t.Helper()
-	check(t, os.Chmod(path, mode))
-	t.Cleanup(func() { os.Chmod(path, 0o755) })
-}
-
 // Red when writable does not ask for each of the folders before one is made.
 func TestPermAHomeThatMayNotBeWrittenIsRefusedAndStays(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	for what, c := range map[string]struct {
 		folder string // in the home
 		mode   fs.FileMode
@@ -59,7 +46,7 @@ func TestPermAHomeThatMayNotBeWrittenIsRefusedAndStays(t *testing.T) {
 			return out
 		}
 		before := len(list())
-		locked(t, filepath.Join(home.Home, c.folder), c.mode)
+		permtest.Lock(t, filepath.Join(home.Home, c.folder), c.mode)
 		err := Up(context.Background(), home, io.Discard, func(Serving) error { t.Error("serves"); return io.EOF })
 		refusedAt(t, what, err, "home", "cannot be written to (permission denied). Nothing was changed.")
 		check(t, os.Chmod(filepath.Join(home.Home, c.folder), 0o755))
@@ -72,24 +59,24 @@ func TestPermAHomeThatMayNotBeWrittenIsRefusedAndStays(t *testing.T) {
 // Red when a default home below a folder that may not be written is a failure
 // without words.
 func TestPermADefaultHomeThatCannotBeMadeIsRefused(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	above := t.TempDir()
-	locked(t, above, 0o500)
+	permtest.Lock(t, above, 0o500)
 	refusedAt(t, "a default home", prepare(&config.Config{Home: filepath.Join(above, "a", "home")}), "home", "cannot be written to")
-	locked(t, above, 0)
+	permtest.Lock(t, above, 0)
 	refusedAt(t, "a home that cannot be looked at", prepare(&config.Config{Home: filepath.Join(above, "home"), HomeNamed: true}), "home", "cannot be looked at")
 }
 
 // Red when whoServes takes what it may not read for nobody.
 func TestPermAFolderThatMayNotBeReadIsNotCalledEmpty(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	c := &config.Config{Home: t.TempDir(), HomeNamed: true}
 	check(t, prepareHome(c))
-	locked(t, c.Booths(), 0)
+	permtest.Lock(t, c.Booths(), 0)
 	if _, err := OpenBooths(c); err == nil || problem.From(err, "").Reason == "" {
 		t.Errorf("%v", err)
 	}
-	locked(t, c.DeskDir(), 0)
+	permtest.Lock(t, c.DeskDir(), 0)
 	if _, err := whoServes(context.Background(), c); err == nil {
 		t.Error("somebody serves")
 	}

@@ -11,22 +11,9 @@ import (
 
 	"holdfast/internal/booth/lifetime"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/permtest"
 	"holdfast/internal/problem"
 )
-
-func ordinary(t *testing.T) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		t.Fatal("this test shows nothing as root")
-	}
-}
-
-// locked sets path's mode, and undoes that at the end.
-func locked(t *testing.T, path string, mode fs.FileMode) {
-	t.Helper()
-	check(t, os.Chmod(path, mode))
-	t.Cleanup(func() { os.Chmod(path, 0o755) })
-}
 
 func holds(t *testing.T, l Look, want lifetime.Reason) {
 	t.Helper()
@@ -37,24 +24,24 @@ func holds(t *testing.T, l Look, want lifetime.Reason) {
 
 // case B26: mode 000. Red when readMarks takes EACCES for "not there".
 func TestPermMarksThatMayNotBeReadHold(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	b, dir := makeBooth(t)
 	write(t, dir, marks.File, doc())
 	if _, ok := look(b).State.(lifetime.Counting); !ok {
 		t.Fatalf("%#v", look(b).State)
 	}
-	locked(t, dir+"/"+marks.File, 0)
+	permtest.Lock(t, dir+"/"+marks.File, 0)
 	holds(t, look(b), lifetime.MarksHold)
 }
 
 // Red when treeFact drops a failure, or the walk one of a stat.
 func TestPermATreeThatMayNotBeReadHolds(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	for _, mode := range []fs.FileMode{0, 0o100, 0o400} {
 		b, dir := makeBooth(t)
 		write(t, dir, "d/f", "x")
 		write(t, dir, "z", "x")
-		locked(t, dir+"/d", mode)
+		permtest.Lock(t, dir+"/d", mode)
 		l := look(b)
 		holds(t, l, lifetime.TreeHold)
 		if len(l.Items) != 1 || l.Explain().WouldExpire != "" {
@@ -67,11 +54,11 @@ func TestPermATreeThatMayNotBeReadHolds(t *testing.T) {
 // marker and may be marks. Red when Sentinel or ReadDot take EACCES for absent.
 // All of the facts hold by themselves; the first in the order is shown.
 func TestPermABoothThatMayNotBeEnteredHoldsOnEachFact(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	for _, mode := range []fs.FileMode{0, 0o400, 0o200} {
 		b, dir := makeBooth(t)
 		write(t, dir, KeepFile, "")
-		locked(t, dir, mode)
+		permtest.Lock(t, dir, mode)
 		l := look(b)
 		holds(t, l, lifetime.MarksHold)
 		if _, ok := l.Facts.Sentinel.(lifetime.SentinelUnreadable); !ok {
@@ -90,20 +77,20 @@ func TestPermABoothThatMayNotBeEnteredHoldsOnEachFact(t *testing.T) {
 
 // Red when keptWhy's error is the sentinel's.
 func TestPermAKeepMarkerThatMayNotBeReadKeeps(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	b, dir := makeBooth(t)
 	write(t, dir, KeepFile, `{"why":"x"}`)
-	locked(t, dir+"/"+KeepFile, 0)
+	permtest.Lock(t, dir+"/"+KeepFile, 0)
 	if got := look(b).State; got != (lifetime.Kept{}) {
 		t.Errorf("%#v", got)
 	}
 }
 
 func TestPermAManifestThatMayNotBeReadStays(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	b, dir := makeBooth(t)
 	write(t, dir, ManifestFile, `{"title":"x"}`)
-	locked(t, dir+"/"+ManifestFile, 0)
+	permtest.Lock(t, dir+"/"+ManifestFile, 0)
 	if look(b).Manifest.Damage == "" {
 		t.Error("no damage said")
 	}
@@ -114,9 +101,9 @@ func TestPermAManifestThatMayNotBeReadStays(t *testing.T) {
 
 // Red when Describe reports a folder that cannot be written to as done.
 func TestPermAFolderThatMayNotBeWrittenIsNotDescribed(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	b, dir := makeBooth(t)
-	locked(t, dir, 0o500)
+	permtest.Lock(t, dir, 0o500)
 	err := Describe(b, titled("new"))
 	if err == nil {
 		t.Fatal("done")

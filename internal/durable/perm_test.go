@@ -10,16 +10,9 @@ import (
 	"testing"
 
 	"holdfast/internal/durable"
+	"holdfast/internal/permtest"
 	"holdfast/internal/problem"
 )
-
-// mustBeOrdinary fails a test that root would pass without proving anything.
-func mustBeOrdinary(t *testing.T) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		t.Fatal("root may write anywhere: run this as an ordinary user (make perm)")
-	}
-}
 
 // locked is a folder with a file and a journal, which cannot be written.
 func locked(t *testing.T) string {
@@ -33,7 +26,7 @@ func locked(t *testing.T) string {
 }
 
 func TestPermAFolderThatCannotBeWrittenRefusesAndStays(t *testing.T) {
-	mustBeOrdinary(t)
+	permtest.Ordinary(t)
 	folder := locked(t)
 	d := open(t, folder)
 	for name, run := range map[string]func(*durable.Dir) error{"WriteFile": writeFile, "Create": create, "MakeSub": makeSub} {
@@ -51,7 +44,7 @@ func TestPermAFolderThatCannotBeWrittenRefusesAndStays(t *testing.T) {
 }
 
 func TestPermALockThatCannotBeMadeIsNotHeld(t *testing.T) {
-	mustBeOrdinary(t)
+	permtest.Ordinary(t)
 	_, err := open(t, locked(t)).TryLock("lock", "x")
 	var held *durable.Held
 	if !errors.Is(err, fs.ErrPermission) || errors.As(err, &held) {
@@ -61,7 +54,7 @@ func TestPermALockThatCannotBeMadeIsNotHeld(t *testing.T) {
 
 // A torn line is not cut off where its copy cannot be kept.
 func TestPermATornLineThatCannotBeKeptStays(t *testing.T) {
-	mustBeOrdinary(t)
+	permtest.Ordinary(t)
 	folder := locked(t)
 	path := filepath.Join(folder, "j")
 	if err := os.WriteFile(path, []byte("1\n{"), 0o600); err != nil {
@@ -76,7 +69,7 @@ func TestPermATornLineThatCannotBeKeptStays(t *testing.T) {
 }
 
 func TestPermAFileThatCannotBeReadIsNotAbsent(t *testing.T) {
-	mustBeOrdinary(t)
+	permtest.Ordinary(t)
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "f"), []byte("x"), 0); err != nil {
 		t.Fatal(err)

@@ -6,35 +6,21 @@ package desk
 // scripts/test-perm.
 
 import (
-	"io/fs"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
+
+	"holdfast/internal/permtest"
 )
-
-func ordinary(t *testing.T) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		t.Fatal("this test shows nothing as root")
-	}
-}
-
-// locked sets path's mode, and undoes that at the end.
-func locked(t *testing.T, path string, mode fs.FileMode) {
-	t.Helper()
-	check(t, os.Chmod(path, mode))
-	t.Cleanup(func() { os.Chmod(path, 0o755) })
-}
 
 // INV-5. Red when viewed hands its error on.
 func TestPermAViewThatCannotBeRecordedFailsNothing(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	s := serve(t, options{})
 	for _, n := range []string{"a.txt", reportFile} {
 		write(t, s.dir("x")+"/"+n, "x")
 	}
-	locked(t, s.dir("x"), 0o555)
+	permtest.Lock(t, s.dir("x"), 0o555)
 	for _, target := range []string{s.url("b", "x", ""), s.view("x", "a.txt"), s.url("b", "x", "") + "?download=1"} {
 		want(t, target, s.do(t, "GET", target, s.browser(t)), http.StatusOK)
 	}
@@ -50,10 +36,10 @@ func TestPermAViewThatCannotBeRecordedFailsNothing(t *testing.T) {
 
 // case B28: the board says why. Red when board drops its error.
 func TestPermABoardThatMayNotBeReadSaysWhy(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	s := serve(t, options{})
 	write(t, s.dir("x")+"/links.md", "# x")
-	locked(t, s.dir("x")+"/links.md", 0)
+	permtest.Lock(t, s.dir("x")+"/links.md", 0)
 	page := s.do(t, "GET", s.url("b", "x", ""), anonymous)
 	want(t, "the page", page, http.StatusOK)
 	if !strings.Contains(page.body, "links.md cannot be read: ") || !strings.Contains(page.body, "may not be read") {
@@ -64,14 +50,14 @@ func TestPermABoardThatMayNotBeReadSaysWhy(t *testing.T) {
 // A booth of which nothing can be read is still there, says what is wrong, and is
 // not counted down; the others are as they were. Red when one such fails the list.
 func TestPermABoothThatMayNotBeReadIsShown(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	s := serve(t, options{})
 	for _, n := range []string{"shut", "half", "fine"} {
 		write(t, s.dir(n)+"/d/a.txt", "x")
 		write(t, s.dir(n)+"/b.txt", "x")
 	}
-	locked(t, s.dir("shut"), 0)
-	locked(t, s.dir("half")+"/d", 0)
+	permtest.Lock(t, s.dir("shut"), 0)
+	permtest.Lock(t, s.dir("half")+"/d", 0)
 	for _, target := range []string{s.base.String(), s.url("b", "shut", ""), s.url("b", "half", ""), s.url("b", "fine", ""), s.url("api", "v1", "booths", "shut")} {
 		want(t, target, s.do(t, "GET", target, s.browser(t)), http.StatusOK)
 	}
@@ -99,10 +85,10 @@ func TestPermABoothThatMayNotBeReadIsShown(t *testing.T) {
 
 // The report's file may be unreadable: its page says so and still stands.
 func TestPermAReportThatMayNotBeReadSaysWhy(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	s := serve(t, options{})
 	write(t, s.dir("x")+"/index.html", "<p>x")
-	locked(t, s.dir("x")+"/index.html", 0)
+	permtest.Lock(t, s.dir("x")+"/index.html", 0)
 	page := s.do(t, "GET", s.url("b", "x", ""), anonymous)
 	want(t, "the page", page, http.StatusOK)
 	if !strings.Contains(page.body, "It cannot be read: ") || strings.Contains(page.body, s.data) {

@@ -16,32 +16,19 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/permtest"
 	"holdfast/internal/problem"
 )
 
-func ordinary(t *testing.T) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		t.Fatal("this test shows nothing as root")
-	}
-}
-
-// locked sets path's mode, and undoes that at the end.
-func locked(t *testing.T, path string, mode fs.FileMode) {
-	t.Helper()
-	check(t, os.Chmod(path, mode))
-	t.Cleanup(func() { os.Chmod(path, 0o755) })
-}
-
 // Red when dir or entry drop an error.
 func TestPermAFolderThatCannotBeReadIsAFailureThatNamesIt(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	for _, mode := range []fs.FileMode{0, 0o100, 0o400} {
 		b, dir := makeBooth(t)
 		write(t, dir, "a", "a")
 		write(t, dir, "d/f", "f")
 		write(t, dir, "z", "z")
-		locked(t, dir+"/d", mode)
+		permtest.Lock(t, dir+"/d", mode)
 		s := b.Survey(context.Background(), time.Now())
 		want := "d"
 		if mode == 0o400 { // listed, but nothing in it can be looked at
@@ -58,11 +45,11 @@ func TestPermAFolderThatCannotBeReadIsAFailureThatNamesIt(t *testing.T) {
 
 // Red when openBoothAt does not open it as a place: the booth is then no booth.
 func TestPermABoothThatCannotBeReadIsOpenedAndFails(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	was, dir := makeBooth(t)
 	write(t, dir, ".forever", "")
 	data := makeData(t, filepath.Dir(dir))
-	locked(t, dir, 0)
+	permtest.Lock(t, dir, 0)
 	b, err := data.Booth(was.Name())
 	check(t, err)
 	defer b.Close()
@@ -82,12 +69,12 @@ func TestPermABoothThatCannotBeReadIsOpenedAndFails(t *testing.T) {
 // A file that cannot be read is an item all the same: its stat says enough.
 // Red when readWords takes EACCES for absent.
 func TestPermAFileThatCannotBeReadSaysSo(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	b, dir := makeBooth(t)
 	write(t, dir, "a", "a")
 	write(t, dir, ".marks.json", "{}")
-	locked(t, dir+"/a", 0)
-	locked(t, dir+"/.marks.json", 0)
+	permtest.Lock(t, dir+"/a", 0)
+	permtest.Lock(t, dir+"/.marks.json", 0)
 	s := survey(t, b)
 	if len(s.Items) != 1 {
 		t.Errorf("%v", paths(s))
@@ -107,10 +94,10 @@ func TestPermAFileThatCannotBeReadSaysSo(t *testing.T) {
 
 // The marker of a view need not be writable, only ours.
 func TestPermAViewIsRecordedOnAMarkerThatCannotBeOpened(t *testing.T) {
-	ordinary(t)
+	permtest.Ordinary(t)
 	b, dir := makeBooth(t)
 	write(t, dir, ".viewed", "")
-	locked(t, dir+"/.viewed", 0)
+	permtest.Lock(t, dir+"/.viewed", 0)
 	at := time.Unix(2_000_000_000, 0)
 	check(t, b.RecordView(at))
 	if st, err := os.Stat(dir + "/.viewed"); err != nil || !st.ModTime().Equal(at) {
