@@ -134,7 +134,7 @@ func TestAKeyOfAnotherUserIsRefused(t *testing.T) {
 func ofAnotherUser(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		return "/etc/passwd"
+		return "/bin/sh"
 	}
 	path := filepath.Join(t.TempDir(), KeyFile)
 	if err := errors.Join(write(formatKeyFile([secretSize]byte{1}), 0o600)(path), os.Chown(path, 12345, -1)); err != nil {
