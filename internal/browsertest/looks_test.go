@@ -38,7 +38,7 @@ func gatherings(t *testing.T) (*Desk, []look) {
 	d.Booth("nothing-in-it")
 	d.Write("not-all-of-it", "a.txt", "words")
 	dir := d.Booth("not-all-of-it")
-	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "a-link")); err != nil {
+	if err := os.Symlink(filepath.Join(home, "holdfast.toml"), filepath.Join(dir, "a-link")); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Mkfifo(filepath.Join(dir, "a-pipe"), 0o666); err != nil {
