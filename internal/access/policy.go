@@ -14,26 +14,25 @@ const StepOtherBooth = "other-booth"
 type Action uint8
 
 const (
-	ReadPublic      Action = iota + 1 // what says nothing about any booth: health, style sheets
-	SignIn                            // redeem a sign-in link; sign out
-	ReadContent                       // a booth's bytes at an address that carries its own token
-	ReadPages                         // pages, items and their JSON
-	ReadMetrics                       // counts
-	RecordView                        // leave a trace that the operator looked
-	Publish                           // put files into a booth
-	Ask                               // ask a pick, edit its question
-	Withdraw                          // take a pick back
-	Note                              // write a note
-	Flag                              // flag an item
-	Repair                            // mend damaged marks
-	Progress                          // say how far an attempt is
-	Result                            // say how an attempt ended
-	Answer                            // answer a pick
-	Keep                              // keep a booth, and release it
-	Delete                            // delete a booth
-	Accept                            // accept or drop what came out
-	MintSignInLink                    // make a link that signs the operator in
-	MintWorkerToken                   // make a worker's token
+	ReadPublic     Action = iota + 1 // what says nothing about any booth: health, style sheets
+	SignIn                           // redeem a sign-in link; sign out
+	ReadContent                      // a booth's bytes at an address that carries its own token
+	ReadPages                        // pages, items and their JSON
+	ReadMetrics                      // counts
+	RecordView                       // leave a trace that the operator looked
+	Publish                          // put files into a booth
+	Ask                              // ask a pick, edit its question
+	Withdraw                         // take a pick back
+	Note                             // write a note
+	Flag                             // flag an item
+	Repair                           // mend damaged marks
+	Progress                         // say how far an attempt is
+	Result                           // say how an attempt ended
+	Answer                           // answer a pick
+	Keep                             // keep a booth, and release it
+	Delete                           // delete a booth
+	Accept                           // accept or drop what came out
+	MintSignInLink                   // make a link that signs the operator in
 )
 
 // rule says who may, besides the operator, who may do everything.
@@ -48,26 +47,25 @@ type rule struct {
 
 // rules is the table: the one place where rights are written down.
 var rules = map[Action]rule{
-	ReadPublic:      {name: "read-public", public: true},
-	SignIn:          {name: "sign-in", public: true},
-	ReadContent:     {name: "read-content", frame: true},
-	ReadPages:       {name: "read", open: true, worker: true, observer: true},
-	ReadMetrics:     {name: "read-metrics", open: true, observer: true},
-	RecordView:      {name: "record-view"},
-	Publish:         {name: "publish", worker: true},
-	Ask:             {name: "ask", worker: true},
-	Withdraw:        {name: "withdraw", worker: true},
-	Note:            {name: "note", worker: true},
-	Flag:            {name: "flag", worker: true},
-	Repair:          {name: "repair", worker: true},
-	Progress:        {name: "progress", worker: true},
-	Result:          {name: "result", worker: true},
-	Answer:          {name: "answer"},
-	Keep:            {name: "keep"},
-	Delete:          {name: "delete"},
-	Accept:          {name: "accept"},
-	MintSignInLink:  {name: "mint-sign-in-link"},
-	MintWorkerToken: {name: "mint-worker-token"},
+	ReadPublic:     {name: "read-public", public: true},
+	SignIn:         {name: "sign-in", public: true},
+	ReadContent:    {name: "read-content", frame: true},
+	ReadPages:      {name: "read", open: true, worker: true, observer: true},
+	ReadMetrics:    {name: "read-metrics", open: true, observer: true},
+	RecordView:     {name: "record-view"},
+	Publish:        {name: "publish", worker: true},
+	Ask:            {name: "ask", worker: true},
+	Withdraw:       {name: "withdraw", worker: true},
+	Note:           {name: "note", worker: true},
+	Flag:           {name: "flag", worker: true},
+	Repair:         {name: "repair", worker: true},
+	Progress:       {name: "progress", worker: true},
+	Result:         {name: "result", worker: true},
+	Answer:         {name: "answer"},
+	Keep:           {name: "keep"},
+	Delete:         {name: "delete"},
+	Accept:         {name: "accept"},
+	MintSignInLink: {name: "mint-sign-in-link"},
 }
 
 // String is the action's public name.

@@ -124,13 +124,18 @@ func marksFact(r marks.Reading) lifetime.Marks {
 }
 
 func treeFact(s folder.Survey) lifetime.Tree {
-	if s.Failure != nil && s.Failure.Path == "." {
-		return lifetime.TreeUnreadable{Path: "the booth's folder"}
-	}
 	if s.Failure != nil {
-		return lifetime.TreeUnreadable{Path: s.Failure.Path}
+		return lifetime.TreeUnreadable{Path: Where(s.Failure.Path)}
 	}
 	return lifetime.TreeWalked{Newest: s.Newest.At}
+}
+
+// Where names a path of a survey in words: the booth's own folder has none.
+func Where(path string) string {
+	if path == "." {
+		return "the booth's folder"
+	}
+	return path
 }
 
 func readSentinel(b *folder.Booth) lifetime.Sentinel {

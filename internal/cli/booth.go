@@ -189,19 +189,11 @@ func (r *run) printExplanation(e booth.Explanation) {
 	r.printSummary(e.Summary)
 	fmt.Fprintf(r.out, "rule: %s\n", plain.Text(e.Rule))
 	if e.Newest.At != "" {
-		fmt.Fprintf(r.out, "newest: %s at %s (%s)\n", newestName(e.Newest.Path), toSecond(e.Newest.At), e.Newest.Clock)
+		fmt.Fprintf(r.out, "newest: %s at %s (%s)\n", plain.Text(booth.Where(e.Newest.Path)), toSecond(e.Newest.At), e.Newest.Clock)
 	}
 	if e.WouldExpire != "" {
 		fmt.Fprintf(r.out, "by its age alone it would expire at %s\n", toSecond(e.WouldExpire))
 	}
-}
-
-// newestName names what was touched last; the folder itself has no path in it.
-func newestName(path string) string {
-	if path == "." {
-		return "the booth's folder"
-	}
-	return plain.Text(path)
 }
 
 // toSecond is a time of a document without its fraction, for people.

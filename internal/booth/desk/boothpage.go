@@ -63,9 +63,9 @@ func (d *Desk) open(r *http.Request) (*folder.Booth, error) {
 }
 
 func (d *Desk) openNamed(name string) (*folder.Booth, error) {
-	n, err := folder.ParseName(name)
+	n, err := folder.Existing(name)
 	if err != nil {
-		return nil, noBooth(name)
+		return nil, err
 	}
 	return d.Data.Booth(n)
 }
@@ -139,20 +139,12 @@ func problems(l booth.Look) []string {
 		out = append(out, fmt.Sprintf("The booth's title and order (.booth.json) cannot be read: %s.", plain.Text(l.Manifest.Damage)))
 	}
 	if f := l.Survey.Failure; f != nil {
-		out = append(out, fmt.Sprintf("Part of this booth cannot be read: %s. What is below may be incomplete.", inWords(f.Path)))
+		out = append(out, fmt.Sprintf("Part of this booth cannot be read: %s. What is below may be incomplete.", plain.Text(booth.Where(f.Path))))
 	}
 	if n := l.Survey.Future; n > 0 {
 		out = append(out, fmt.Sprintf("%s dated in the future (%s first); each counts as touched now.", things(n), plain.Text(l.Survey.FuturePath)))
 	}
 	return out
-}
-
-// inWords names a path of a booth; its own folder has none.
-func inWords(path string) string {
-	if path == "." {
-		return "the booth's folder"
-	}
-	return plain.Text(path)
 }
 
 func things(n int) string {

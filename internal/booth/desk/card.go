@@ -23,7 +23,7 @@ type card struct {
 	Size       string
 	Line       string
 	LifeClass  string // open, damaged, kept, counting
-	OpenBeside string // open picks that the line does not speak of
+	OpenBeside string // how many picks are open; empty for none
 	Cover      string
 }
 
@@ -52,8 +52,8 @@ func clip(s string) string {
 	return s
 }
 
-// lifeClass is the look of the lifetime line, and the count of open picks
-// where the line itself does not say that there are any.
+// lifeClass is the look of the lifetime line, and the count of open picks that
+// stands beside it.
 func lifeClass(l booth.Look) (class, beside string) {
 	open := l.Marks.Open()
 	if open > 0 {
@@ -110,9 +110,11 @@ func (d *Desk) lanes(looks []booth.Look, cover func(booth.Look) string) []lane {
 	repair := lane{ID: "repair", Title: "Needs repair", About: "something in it cannot be read, so nothing is decided"}
 	counting := lane{ID: "counting", Title: "Counting down", About: "goes when nobody touches it"}
 	kept := lane{ID: "kept", Title: "Kept", About: "stays until it is released"}
+	cards := make(map[folder.Name]card, len(looks))
 	for _, l := range looks {
 		c := d.card(l)
 		c.Cover = cover(l)
+		cards[l.Name] = c
 		switch s := l.State.(type) {
 		case lifetime.Kept:
 			kept.Cards = append(kept.Cards, c)
@@ -130,9 +132,7 @@ func (d *Desk) lanes(looks []booth.Look, cover func(booth.Look) string) []lane {
 	slices.SortFunc(looks, longestWaiting)
 	for _, l := range looks {
 		if l.Marks.Open() > 0 {
-			c := d.card(l)
-			c.Cover = cover(l)
-			waiting.Cards = append(waiting.Cards, c)
+			waiting.Cards = append(waiting.Cards, cards[l.Name])
 		}
 	}
 	var out []lane

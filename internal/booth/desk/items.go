@@ -203,7 +203,3 @@ func headOf(f *folder.File) func() []byte {
 		return head
 	}
 }
-
-func noBooth(name string) error {
-	return problem.New(problem.Gone, "booth", "There is no booth %q.", plain.Text(name))
-}

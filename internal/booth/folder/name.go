@@ -86,3 +86,13 @@ func badComponent(c string) string {
 		return ""
 	}
 }
+
+// Existing is the name of a booth that may be there: a name that no booth can
+// have is as good as absent, Gone at step "booth".
+func Existing(s string) (Name, error) {
+	n, err := ParseName(s)
+	if err != nil {
+		return n, problem.New(problem.Gone, "booth", "There is no booth %q: a booth cannot have that name.", s)
+	}
+	return n, nil
+}

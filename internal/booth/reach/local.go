@@ -10,8 +10,6 @@ import (
 
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
-	"holdfast/internal/plain"
-	"holdfast/internal/problem"
 )
 
 // Local reaches booths in a data folder on this machine. It needs no server.
@@ -46,7 +44,7 @@ func (l Local) Explain(ctx context.Context, name string) (booth.Explanation, err
 }
 
 func (l Local) look(ctx context.Context, name string) (booth.Look, error) {
-	n, err := existing(name)
+	n, err := folder.Existing(name)
 	if err != nil {
 		return booth.Look{}, err
 	}
@@ -56,15 +54,6 @@ func (l Local) look(ctx context.Context, name string) (booth.Look, error) {
 	}
 	defer b.Close()
 	return booth.At(ctx, b, time.Now(), l.TTL), nil
-}
-
-// existing is the name of a booth that may be there.
-func existing(name string) (folder.Name, error) {
-	n, err := folder.ParseName(name)
-	if err != nil {
-		return n, problem.New(problem.Gone, "booth", "There is no booth %q: a booth cannot have that name.", plain.Text(name))
-	}
-	return n, nil
 }
 
 // Put puts one file into a booth, making the booth if there is none.

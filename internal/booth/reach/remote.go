@@ -37,7 +37,7 @@ func (r Remote) List(ctx context.Context) ([]booth.Summary, error) {
 // Show is one booth and what is inside.
 func (r Remote) Show(ctx context.Context, name string) (booth.Listing, error) {
 	var doc booth.Listing
-	n, err := existing(name)
+	n, err := folder.Existing(name)
 	if err != nil {
 		return doc, err
 	}
@@ -48,7 +48,7 @@ func (r Remote) Show(ctx context.Context, name string) (booth.Listing, error) {
 // Explain is one booth and the rule that decides its lifetime.
 func (r Remote) Explain(ctx context.Context, name string) (booth.Explanation, error) {
 	var doc booth.Explanation
-	n, err := existing(name)
+	n, err := folder.Existing(name)
 	if err != nil {
 		return doc, err
 	}
