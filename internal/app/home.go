@@ -13,6 +13,8 @@ import (
 
 	"holdfast/internal/app/config"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
+	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 )
 
@@ -27,6 +29,19 @@ func OpenBooths(c *config.Config) (*folder.Data, error) {
 			WithHint("start the desk once, which makes it: holdfast up")
 	}
 	return data, err
+}
+
+// OpenLedger opens what the desk keeps about booths, nil where there never was
+// a desk. The second result lets go of it.
+func OpenLedger(c *config.Config) (*ledger.Ledger, func()) {
+	dir, err := durable.OpenDir(c.DeskDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, func() {}
+	}
+	if err != nil {
+		return ledger.Unreadable(err), func() {}
+	}
+	return ledger.New(dir), func() { dir.Close() }
 }
 
 // checkHome refuses a home that is not there or is no folder.

@@ -35,7 +35,7 @@ func newTestHouse(t *testing.T, set func(*config.Config)) (*house, *web.Site) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { h.data.Close() })
+	t.Cleanup(h.close)
 	h.events = web.NewEvents(2)
 	addr, err := net.ResolveTCPAddr("tcp", listening)
 	if err != nil {

@@ -18,7 +18,7 @@ func (h *house) serveHealth(w http.ResponseWriter, _ *http.Request) error {
 
 // serveMetrics counts the lanes in one read of every booth, so that they add up.
 func (h *house) serveMetrics(w http.ResponseWriter, r *http.Request) error {
-	looks, err := booth.List(r.Context(), h.data, time.Now(), h.config.TTL)
+	looks, err := booth.List(r.Context(), h.data, booth.Terms{Now: time.Now(), TTL: h.config.TTL, Records: h.ledger.Records()})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"holdfast/internal/app/config"
 	"holdfast/internal/booth/desk"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
 	"holdfast/internal/durable"
 	"holdfast/internal/obs"
 	"holdfast/internal/problem"
@@ -75,7 +76,7 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 	if err != nil {
 		return err
 	}
-	defer h.data.Close()
+	defer h.close()
 	site, err := h.site(hosts)
 	if err != nil {
 		return err
@@ -119,7 +120,9 @@ type house struct {
 	config  *config.Config
 	base    web.Base
 	key     access.Key
+	deskDir *durable.Dir
 	data    *folder.Data
+	ledger  *ledger.Ledger
 	log     *slog.Logger
 	metrics *obs.Metrics
 	events  *web.Events
@@ -135,14 +138,24 @@ func newHouse(c *config.Config, base web.Base, log io.Writer) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
+	deskDir, err := durable.OpenDir(c.DeskDir())
+	if err != nil {
+		return nil, problem.Refusal("home", "%s cannot be opened.", c.DeskDir()).Because(err)
+	}
 	data, err := folder.OpenData(c.Booths())
 	if err != nil {
+		deskDir.Close()
 		return nil, err
 	}
 	return &house{
-		config: c, base: base, key: key, data: data,
+		config: c, base: base, key: key, data: data, deskDir: deskDir, ledger: ledger.New(deskDir),
 		log: obs.Logger(log, c.LogLevel), metrics: obs.NewMetrics(), events: web.NewEvents(maxStreams),
 	}, nil
+}
+
+func (h *house) close() {
+	h.data.Close()
+	h.deskDir.Close()
 }
 
 // serving is where the house answers, with a first sign-in link.
@@ -165,7 +178,7 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 		return nil, err
 	}
 	h.desk, err = desk.New(desk.Config{
-		Data: h.data, FolderPath: h.config.Booths(), TTL: h.config.TTL,
+		Data: h.data, Ledger: h.ledger, FolderPath: h.config.Booths(), TTL: h.config.TTL,
 		Base: h.base, Key: h.key, Policy: policy, Log: h.log, Now: time.Now,
 		Live: func() string { return h.base.URL("events") + "?since=" + h.events.Current() },
 	})

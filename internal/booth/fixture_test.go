@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/lifetime"
 	"holdfast/internal/booth/marks"
 )
 
@@ -49,7 +50,18 @@ func makeBooth(t testing.TB) (*folder.Booth, string) {
 	return newShed(t).booth(t, "x")
 }
 
-func look(b *folder.Booth) Look { return At(context.Background(), b, time.Now(), day) }
+func look(b *folder.Booth) Look { return At(context.Background(), b, at(time.Now())) }
+
+// at are the terms of a desk that has known every booth for ever.
+func at(now time.Time) Terms { return Terms{Now: now, TTL: day, Records: longKnown{}} }
+
+type longKnown struct{}
+
+func (longKnown) Arrival(folder.Name, folder.FileID, time.Time) lifetime.Arrival {
+	return lifetime.ArrivalSeen{}
+}
+
+func (longKnown) Review(folder.Name) lifetime.Review { return lifetime.ReviewNone{} }
 
 func check(t testing.TB, err error) {
 	t.Helper()

@@ -60,11 +60,30 @@ type Look struct {
 	TTL      time.Duration // what State was decided with
 }
 
+// Terms are what a look is decided with, beside the booth's own folder.
+type Terms struct {
+	Now     time.Time
+	TTL     time.Duration
+	Records Records
+	// Ours says that the caller has the booth's lock, so that it is not asked
+	// whether somebody else has.
+	Ours bool
+}
+
+// Records is what the desk keeps about booths, outside of them. One value is
+// one read, and does not change.
+type Records interface {
+	// Arrival is when the booth's folder was first seen under its name.
+	Arrival(name folder.Name, id folder.FileID, now time.Time) lifetime.Arrival
+	// Review is whether a node waits for review of the booth.
+	Review(name folder.Name) lifetime.Review
+}
+
 // At looks at one booth. What cannot be read is in the look, as damage or as a
 // hold; it is never an error.
-func At(ctx context.Context, b *folder.Booth, now time.Time, ttl time.Duration) Look {
-	l := Look{Name: b.Name(), At: now, TTL: ttl}
-	l.Survey = b.Survey(ctx, now)
+func At(ctx context.Context, b *folder.Booth, t Terms) Look {
+	l := Look{Name: b.Name(), At: t.Now, TTL: t.TTL}
+	l.Survey = b.Survey(ctx, t.Now)
 	l.Marks = readMarks(b)
 	l.Manifest = readManifest(b)
 	l.Items = l.Manifest.arrange(l.Survey.Items)
@@ -74,9 +93,22 @@ func At(ctx context.Context, b *folder.Booth, now time.Time, ttl time.Duration) 
 		Marks:    marksFact(l.Marks),
 		Tree:     treeFact(l.Survey),
 		Mount:    l.Survey.Mount,
+		Arrival:  t.Records.Arrival(b.Name(), b.ID(), t.Now),
+		Review:   t.Records.Review(b.Name()),
+		Busy:     !t.Ours && b.Locked(),
 	}
-	l.State = lifetime.Decide(l.Facts, ttl)
+	l.State = lifetime.Decide(l.Facts, t.TTL)
 	return l
+}
+
+// Newest is the stamp that the age is counted from: the newest in the tree, or
+// the booth's arrival where that is later. Its Clock is 0 if neither is known.
+func (l Look) Newest() folder.Stamp {
+	newest := l.Survey.Newest
+	if came, ok := lifetime.Came(l.Facts.Arrival); ok && newest.Clock != 0 && came.After(newest.At) {
+		return folder.Stamp{Path: ".", At: came, Clock: folder.FirstSeen}
+	}
+	return newest
 }
 
 // Line is the state in words, as of the time of the look.
@@ -153,7 +185,7 @@ func readSentinel(b *folder.Booth) lifetime.Sentinel {
 // List looks at every booth of the data folder, by name. A booth that goes away
 // while it is looked at is left out; one that cannot be opened is held, like
 // everything that cannot be read.
-func List(ctx context.Context, d *folder.Data, now time.Time, ttl time.Duration) ([]Look, error) {
+func List(ctx context.Context, d *folder.Data, t Terms) ([]Look, error) {
 	names, err := d.Names()
 	if err != nil {
 		return nil, err
@@ -166,25 +198,27 @@ func List(ctx context.Context, d *folder.Data, now time.Time, ttl time.Duration)
 		b, err := d.Booth(n)
 		switch {
 		case err == nil:
-			looks = append(looks, At(ctx, b, now, ttl))
+			looks = append(looks, At(ctx, b, t))
 			b.Close()
 		case problem.KindOf(err) != problem.Gone:
-			looks = append(looks, unopened(n, err, now, ttl))
+			looks = append(looks, unopened(n, err, t))
 		}
 	}
 	return looks, nil
 }
 
 // unopened is the look of a booth of which only the name is known.
-func unopened(n folder.Name, err error, now time.Time, ttl time.Duration) Look {
-	l := Look{Name: n, Kind: Gallery, At: now, TTL: ttl}
+func unopened(n folder.Name, err error, t Terms) Look {
+	l := Look{Name: n, Kind: Gallery, At: t.Now, TTL: t.TTL}
 	l.Survey.Failure = &folder.Failure{Path: ".", Err: err}
 	l.Facts = lifetime.Facts{
 		Sentinel: lifetime.SentinelUnreadable{Detail: problem.Words(err)},
 		Marks:    lifetime.MarksDamaged{Detail: problem.Words(err)},
 		Tree:     treeFact(l.Survey),
+		Arrival:  lifetime.ArrivalUnreadable{Detail: problem.Words(err)},
+		Review:   t.Records.Review(n),
 	}
 	l.Marks = marks.Damaged("%s", problem.Words(err))
-	l.State = lifetime.Decide(l.Facts, ttl)
+	l.State = lifetime.Decide(l.Facts, t.TTL)
 	return l
 }

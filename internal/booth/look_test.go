@@ -176,7 +176,7 @@ func TestALookThatWasCutShortHolds(t *testing.T) {
 	write(t, dir, "d/f", "")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if s, _ := At(ctx, b, time.Now(), day).State.(lifetime.Held); s.Reason != lifetime.TreeHold {
+	if s, _ := At(ctx, b, at(time.Now())).State.(lifetime.Held); s.Reason != lifetime.TreeHold {
 		t.Errorf("%#v", s)
 	}
 }
@@ -262,12 +262,12 @@ func TestAnOldMtimeDoesNotMakeABoothOld(t *testing.T) {
 func TestAnExpiredBoothIsSaidToBe(t *testing.T) {
 	b, dir := makeBooth(t)
 	write(t, dir, "a", "x")
-	l := At(context.Background(), b, time.Now().Add(2*day), day)
+	l := At(context.Background(), b, at(time.Now().Add(2*day)))
 	if l.Line() != "expires at the next sweep" {
 		t.Errorf("%q", l.Line())
 	}
 	write(t, dir, marks.File, doc(openPick))
-	l = At(context.Background(), b, time.Now().Add(2*day), day)
+	l = At(context.Background(), b, at(time.Now().Add(2*day)))
 	if l.Line() != "held until answered" {
 		t.Errorf("held: %q", l.Line())
 	}
@@ -287,7 +287,7 @@ func TestListTakesEveryFolderAndNothingElse(t *testing.T) {
 	check(t, os.Symlink("a", s.path+"/alias"))
 	_, odd := s.booth(t, "odd")
 	oddities["named pipe"](t, odd+"/"+marks.File)
-	looks, err := List(context.Background(), s.data, time.Now(), day)
+	looks, err := List(context.Background(), s.data, at(time.Now()))
 	check(t, err)
 	var names []string
 	for _, l := range looks {
@@ -298,7 +298,7 @@ func TestListTakesEveryFolderAndNothingElse(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := List(ctx, s.data, time.Now(), day); err == nil {
+	if _, err := List(ctx, s.data, at(time.Now())); err == nil {
 		t.Error("a list that was cut short is given as whole")
 	}
 }

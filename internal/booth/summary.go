@@ -107,8 +107,8 @@ func (l Look) stateJSON() State {
 }
 
 func (l Look) newestJSON() Newest {
-	n := l.Survey.Newest
-	if n.At.IsZero() {
+	n := l.Newest()
+	if n.Clock == 0 {
 		return Newest{}
 	}
 	return Newest{Path: text(n.Path), At: stamp(n.At), Clock: n.Clock.String()}

@@ -109,7 +109,7 @@ func TestListShowAndExplainSayTheSame(t *testing.T) {
 		plant(dir)
 	}
 	now := time.Now()
-	looks, err := List(context.Background(), s.data, now, day)
+	looks, err := List(context.Background(), s.data, at(now))
 	check(t, err)
 	if len(looks) != 6 {
 		t.Fatalf("%d booths", len(looks))
@@ -117,7 +117,7 @@ func TestListShowAndExplainSayTheSame(t *testing.T) {
 	for _, l := range looks {
 		b, err := s.data.Booth(l.Name)
 		check(t, err)
-		alone := At(context.Background(), b, now, day)
+		alone := At(context.Background(), b, at(now))
 		b.Close()
 		want := l.Summary()
 		for from, got := range map[string]Summary{"show": alone.Listing().Summary, "explain": alone.Explain().Summary, "look": alone.Summary()} {

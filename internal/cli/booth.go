@@ -42,11 +42,12 @@ func (r *run) booths() (b booths, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	local := reach.Local{Data: data, TTL: c.TTL}
+	known, forget := app.OpenLedger(c)
+	local := reach.Local{Data: data, Ledger: known, TTL: c.TTL}
 	if _, ttl, ok := app.Served(context.Background(), c); ok {
 		local.TTL = ttl // the desk decides, and so both say the same
 	}
-	return local, func() { data.Close() }, nil
+	return local, func() { data.Close(); forget() }, nil
 }
 
 func (r *run) booth() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,4 +67,25 @@ func oddFile(err error) bool {
 		}
 	}
 	return false
+}
+
+// Version tells a file's content from what it was before: [Dir.WriteFile] always
+// gives another one. The zero Version is no file's.
+type Version struct {
+	device, inode uint64
+	size          int64
+	mtime, ctime  unix.Timespec
+}
+
+// Version looks which version of name is there, without reading it.
+func (d *Dir) Version(name string) (Version, error) {
+	if err := checkName(name); err != nil {
+		return Version{}, err
+	}
+	defer runtime.KeepAlive(d)
+	var s unix.Stat_t
+	if err := again(func() error { return unix.Fstatat(d.fd(), name, &s, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
+		return Version{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return Version{uint64(s.Dev), s.Ino, s.Size, s.Mtim, s.Ctim}, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (d *Desk) serveList(w http.ResponseWriter, r *http.Request) error {
-	looks, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
+	looks, err := booth.List(r.Context(), d.Data, d.terms())
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (d *Desk) servePatch(w http.ResponseWriter, r *http.Request) error {
 	var l booth.Look
 	err = d.Data.Fill(name, func(b *folder.Booth) error {
 		err := booth.Describe(b, change)
-		l = booth.At(r.Context(), b, d.Now(), d.TTL)
+		l = booth.At(r.Context(), b, d.terms())
 		return err
 	})
 	if err != nil {

@@ -80,7 +80,7 @@ func (d *Desk) serveBooth(w http.ResponseWriter, r *http.Request) error {
 		return d.serveZip(w, r, b)
 	}
 	d.viewed(r, b)
-	l := booth.At(r.Context(), b, d.Now(), d.TTL)
+	l := booth.At(r.Context(), b, d.terms())
 	p := d.boothPage(r, l)
 	switch l.Kind {
 	case booth.Report:
@@ -240,5 +240,5 @@ func (d *Desk) look(ctx context.Context, name string) (booth.Look, error) {
 		return booth.Look{}, err
 	}
 	defer b.Close()
-	return booth.At(ctx, b, d.Now(), d.TTL), nil
+	return booth.At(ctx, b, d.terms()), nil
 }

@@ -22,6 +22,7 @@ import (
 	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
 	"holdfast/internal/web"
 )
 
@@ -30,7 +31,8 @@ var embedded embed.FS
 
 // Config is what a desk needs. Every field but FolderPath is required.
 type Config struct {
-	Data *folder.Data
+	Data   *folder.Data
+	Ledger *ledger.Ledger
 	// FolderPath is shown to the operator as the place to put booths.
 	FolderPath string
 	TTL        time.Duration
@@ -84,4 +86,9 @@ func (d *Desk) Routes() []web.Route {
 		{Method: http.MethodPatch, Pattern: "/api/v1/booths/{booth}", Action: access.Publish, Handler: d.servePatch},
 		{Method: get, Pattern: "/static/{version}/{file}", Action: access.ReadPublic, Handler: d.static.serve},
 	}
+}
+
+// terms are what a look is decided with at this moment.
+func (d *Desk) terms() booth.Terms {
+	return booth.Terms{Now: d.Now(), TTL: d.TTL, Records: d.Ledger.Records()}
 }

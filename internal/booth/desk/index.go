@@ -21,7 +21,7 @@ type indexPage struct {
 
 func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
 	live := d.Live()
-	looks, err := booth.List(r.Context(), d.Data, d.Now(), d.TTL)
+	looks, err := booth.List(r.Context(), d.Data, d.terms())
 	if err != nil {
 		return err
 	}

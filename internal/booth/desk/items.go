@@ -123,7 +123,7 @@ func attachment(name string) string {
 // serveZip sends a whole booth. Its length is known beforehand, so that a
 // download that was cut short is seen to be.
 func (d *Desk) serveZip(w http.ResponseWriter, r *http.Request, b *folder.Booth) error {
-	l := booth.At(r.Context(), b, d.Now(), d.TTL)
+	l := booth.At(r.Context(), b, d.terms())
 	archive, err := b.Zip(l.Items)
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (d *Desk) serveView(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer f.Close()
 	d.viewed(r, b)
-	l := booth.At(r.Context(), b, d.Now(), d.TTL)
+	l := booth.At(r.Context(), b, d.terms())
 	p := d.viewPage(r, l, item, f)
 	if err := d.present(r, b, item, f, &p); err != nil {
 		return err

@@ -33,6 +33,22 @@ func (b *Booth) Name() Name { return b.name }
 // ID is the folder itself, whatever its name.
 func (b *Booth) ID() FileID { return b.meta.FileID }
 
+// Locked says whether somebody has the folder's lock at this moment. It asks by
+// sharing the lock for an instant, so that those who only ask do not see each
+// other. A folder that cannot be locked is not locked.
+func (b *Booth) Locked() bool {
+	held, _ := onDir(b.dir, func(fd int) (bool, error) {
+		own, err := openAt(fd, ".", dirFlags) // a lock belongs to the open file, and b's may be its holder's
+		if err != nil {
+			return false, err
+		}
+		defer unix.Close(own)
+		err = retry(func() error { return unix.Flock(own, unix.LOCK_SH|unix.LOCK_NB) })
+		return err == unix.EWOULDBLOCK, nil
+	})
+	return held
+}
+
 const (
 	sentinelName = ".forever"
 	viewName     = ".viewed"

@@ -23,7 +23,11 @@ type Facts struct {
 	Marks    Marks
 	Tree     Tree
 	// Mount is the path, inside the booth, of a mount point; empty for none.
-	Mount string
+	Mount   string
+	Arrival Arrival
+	Review  Review
+	// Busy: somebody else has the booth's lock, and so is at work on it.
+	Busy bool
 }
 
 // Sentinel is what is known of the keep marker, .forever.
@@ -74,6 +78,44 @@ type TreeUnreadable struct{ Path string }
 func (TreeWalked) tree()     {}
 func (TreeUnreadable) tree() {}
 
+// Arrival is when the desk first saw the booth: copies keep the times of what
+// they copy, so a folder that came a moment ago can be full of old stamps.
+//
+//sumtype:decl
+type Arrival interface{ arrival() }
+
+// ArrivalSeen: the desk saw it first at At, which counts as a stamp.
+type ArrivalSeen struct{ At time.Time }
+
+// ArrivalNew: the desk has not seen it yet, so it counts from At, the time of
+// this read.
+type ArrivalNew struct{ At time.Time }
+
+// ArrivalUnreadable: the desk's record of arrivals cannot be read.
+type ArrivalUnreadable struct{ Detail string }
+
+func (ArrivalSeen) arrival()       {}
+func (ArrivalNew) arrival()        {}
+func (ArrivalUnreadable) arrival() {}
+
+// Review is what the desk's hold record says of the booth.
+//
+//sumtype:decl
+type Review interface{ review() }
+
+// ReviewNone: no node waits for a review of the booth.
+type ReviewNone struct{}
+
+// ReviewAwaited: the booth shows the result of Node, which waits for review.
+type ReviewAwaited struct{ Node string }
+
+// ReviewUnreadable: whether one waits cannot be told.
+type ReviewUnreadable struct{ Detail string }
+
+func (ReviewNone) review()       {}
+func (ReviewAwaited) review()    {}
+func (ReviewUnreadable) review() {}
+
 // State is a booth's lifetime: [Kept], [Held] or [Counting].
 //
 //sumtype:decl
@@ -110,6 +152,9 @@ const (
 	TreeHold                       // an entry of the tree cannot be looked at
 	SentinelHold                   // whether the keep marker is there cannot be told
 	MountHold                      // a mount point is inside
+	ArrivalHold                    // when the booth came cannot be read
+	ReviewHold                     // a node waits for review of what the booth shows
+	BusyHold                       // somebody has the booth's lock
 )
 
 // String is the reason's public name in JSON.
@@ -125,6 +170,12 @@ func (r Reason) String() string {
 		return "sentinel"
 	case MountHold:
 		return "mount"
+	case ArrivalHold:
+		return "arrival"
+	case ReviewHold:
+		return "review"
+	case BusyHold:
+		return "busy"
 	}
 	return "invalid"
 }
@@ -178,6 +229,25 @@ func hold(f Facts) (Held, bool) {
 	if f.Mount != "" {
 		return Held{Reason: MountHold, Detail: f.Mount}, true
 	}
+	switch a := f.Arrival.(type) {
+	case ArrivalSeen, ArrivalNew:
+	case ArrivalUnreadable:
+		return Held{Reason: ArrivalHold, Detail: a.Detail}, true
+	default:
+		return Held{Reason: ArrivalHold, Detail: "not read"}, true
+	}
+	switch r := f.Review.(type) {
+	case ReviewNone:
+	case ReviewAwaited:
+		return Held{Reason: ReviewHold, Detail: r.Node}, true
+	case ReviewUnreadable:
+		return Held{Reason: ReviewHold}, true
+	default:
+		return Held{Reason: ReviewHold}, true
+	}
+	if f.Busy {
+		return Held{Reason: BusyHold}, true
+	}
 	return Held{}, false
 }
 
@@ -188,5 +258,21 @@ func Expiry(f Facts, ttl time.Duration) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	return t.Newest.Add(ttl), true
+	newest := t.Newest
+	if came, ok := Came(f.Arrival); ok && came.After(newest) {
+		newest = came
+	}
+	return newest.Add(ttl), true
+}
+
+// Came is the stamp of an arrival, if it has one.
+func Came(a Arrival) (time.Time, bool) {
+	switch a := a.(type) {
+	case ArrivalSeen:
+		return a.At, true
+	case ArrivalNew:
+		return a.At, true
+	case ArrivalUnreadable:
+	}
+	return time.Time{}, false
 }

@@ -14,7 +14,7 @@ var (
 
 // quiet is a booth that nothing holds, last touched at noon.
 func quiet() Facts {
-	return Facts{Sentinel: SentinelAbsent{}, Marks: MarksRead{}, Tree: TreeWalked{Newest: noon}}
+	return Facts{Sentinel: SentinelAbsent{}, Marks: MarksRead{}, Tree: TreeWalked{Newest: noon}, Arrival: ArrivalSeen{}, Review: ReviewNone{}}
 }
 
 func with(change func(*Facts)) Facts {

@@ -50,6 +50,15 @@ func (h Held) line() string {
 		return "held · keep marker unreadable"
 	case MountHold:
 		return "held · contains a mount"
+	case ArrivalHold:
+		return "held · arrival unknown"
+	case ReviewHold:
+		if h.Detail == "" {
+			return "held · review record unreadable"
+		}
+		return "held until " + h.Detail + " is reviewed"
+	case BusyHold:
+		return "held · in use"
 	}
 	return "held"
 }
@@ -79,6 +88,15 @@ func (h Held) rule() string {
 		return "held: whether .forever is there cannot be told (" + h.Detail + ")"
 	case MountHold:
 		return "held: a mount point is inside; unmount it first"
+	case ArrivalHold:
+		return "held: the desk's record of when booths came cannot be read (" + h.Detail + "), so its age is not known"
+	case ReviewHold:
+		if h.Detail == "" {
+			return "held: the desk's record of what waits for review cannot be read"
+		}
+		return "held: " + h.Detail + " waits for review of what is shown here; it counts down once that is accepted or dropped"
+	case BusyHold:
+		return "held: somebody has its lock, and whatever is at work is alive"
 	}
 	return ""
 }

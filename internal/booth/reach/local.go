@@ -10,17 +10,23 @@ import (
 
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
 )
 
 // Local reaches booths in a data folder on this machine. It needs no server.
 type Local struct {
-	Data *folder.Data
-	TTL  time.Duration
+	Data   *folder.Data
+	Ledger *ledger.Ledger
+	TTL    time.Duration
+}
+
+func (l Local) terms() booth.Terms {
+	return booth.Terms{Now: time.Now(), TTL: l.TTL, Records: l.Ledger.Records()}
 }
 
 // List is every booth, by name.
 func (l Local) List(ctx context.Context) ([]booth.Summary, error) {
-	looks, err := booth.List(ctx, l.Data, time.Now(), l.TTL)
+	looks, err := booth.List(ctx, l.Data, l.terms())
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +59,7 @@ func (l Local) look(ctx context.Context, name string) (booth.Look, error) {
 		return booth.Look{}, err
 	}
 	defer b.Close()
-	return booth.At(ctx, b, time.Now(), l.TTL), nil
+	return booth.At(ctx, b, l.terms()), nil
 }
 
 // Put puts one file into a booth, making the booth if there is none.

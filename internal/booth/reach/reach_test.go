@@ -21,6 +21,8 @@ import (
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/desk"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
+	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
 )
@@ -45,8 +47,29 @@ func openData(t *testing.T) (*folder.Data, string) {
 	return data, path
 }
 
+// newLedger is a desk's ledger, and what has it see every booth that is there.
+func newLedger(t *testing.T, data *folder.Data) (known *ledger.Ledger, arrive func()) {
+	t.Helper()
+	dir, err := durable.OpenDir(t.TempDir())
+	check(t, err)
+	t.Cleanup(func() { dir.Close() })
+	known = ledger.New(dir)
+	return known, func() {
+		seen := map[string]time.Time{}
+		names, err := data.Names()
+		check(t, err)
+		for _, n := range names {
+			b, err := data.Booth(n)
+			check(t, err)
+			seen[ledger.Key(n, b.ID())] = time.Now()
+			check(t, b.Close())
+		}
+		check(t, known.SetArrivals(seen))
+	}
+}
+
 // remote is a desk over data, below a base path, and the operator who reaches it.
-func remote(t *testing.T, data *folder.Data) Remote {
+func remote(t *testing.T, data *folder.Data, known *ledger.Ledger) Remote {
 	t.Helper()
 	key, err := access.LoadOrCreateKey(t.TempDir())
 	check(t, err)
@@ -58,7 +81,7 @@ func remote(t *testing.T, data *folder.Data) Remote {
 	auth, err := web.NewAuth(web.AuthConfig{Key: key, Principal: "principal:local/h/u", Links: new(access.Links), Base: base})
 	check(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	d, err := desk.New(desk.Config{Data: data, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Log: quiet, Now: time.Now})
+	d, err := desk.New(desk.Config{Data: data, Ledger: known, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Log: quiet, Now: time.Now})
 	check(t, err)
 	server.Config.Handler, err = web.NewSite(web.Config{Base: base, Hosts: hosts, Auth: auth, Routes: d.Routes(), ErrorPage: d.ErrorPage, Log: quiet})
 	check(t, err)
@@ -96,7 +119,7 @@ func title(s string) booth.Change { return booth.Change{Title: &s} }
 
 // conform is what both ways promise: the same documents, and the same problems.
 // It gives what it saw, so that the two can be compared.
-func conform(t *testing.T, b booths, path string) []string {
+func conform(t *testing.T, b booths, path string, arrive func()) []string {
 	var saw []string
 	ctx := context.Background()
 	note := func(what string, err error) {
@@ -129,6 +152,7 @@ func conform(t *testing.T, b booths, path string) []string {
 		check(t, b.Describe(ctx, n, title("called "+strings.ToValidUTF8(n, "?"))))
 	}
 	check(t, b.Describe(ctx, "described", title("by its title alone")))
+	arrive()
 	list, err := b.List(ctx)
 	check(t, err)
 	if len(list) != len(names)+1 {
@@ -184,9 +208,11 @@ func conform(t *testing.T, b booths, path string) []string {
 // another kind, step or words.
 func TestLocalAndRemoteAnswerAlike(t *testing.T) {
 	data, path := openData(t)
-	local := conform(t, Local{Data: data, TTL: ttl}, path)
+	known, arrive := newLedger(t, data)
+	local := conform(t, Local{Data: data, Ledger: known, TTL: ttl}, path, arrive)
 	data, path = openData(t)
-	far := conform(t, remote(t, data), path)
+	known, arrive = newLedger(t, data)
+	far := conform(t, remote(t, data, known), path, arrive)
 	if d := cmp.Diff(local, far); d != "" {
 		t.Error(d)
 	}
@@ -197,7 +223,7 @@ func TestAFileOfAnotherLengthIsNotPut(t *testing.T) {
 	data, path := openData(t)
 	check(t, os.MkdirAll(path+"/x", 0o755))
 	check(t, os.WriteFile(path+"/x/a", []byte("old"), 0o644))
-	for name, b := range map[string]booths{"local": Local{Data: data, TTL: ttl}, "remote": remote(t, data)} {
+	for name, b := range map[string]booths{"local": Local{Data: data, TTL: ttl}, "remote": remote(t, data, nil)} {
 		err := b.Put(context.Background(), "x", item(t, "a"), folder.Sized{Reader: strings.NewReader("short"), Length: 1 << 20})
 		if err == nil {
 			t.Errorf("%s: done", name)
@@ -341,7 +367,7 @@ func TestARedirectedWriteIsNotARead(t *testing.T) {
 // The server's own words come through. Red when refusal makes new ones.
 func TestTheServersWordsComeThrough(t *testing.T) {
 	data, _ := openData(t)
-	r := remote(t, data)
+	r := remote(t, data, nil)
 	r.Token = "no token"
 	_, writes := ask(t, r)
 	for _, err := range writes {
@@ -354,7 +380,7 @@ func TestTheServersWordsComeThrough(t *testing.T) {
 // Red when the request does not take the context along.
 func TestACallEndsWithItsContext(t *testing.T) {
 	data, _ := openData(t)
-	r := remote(t, data)
+	r := remote(t, data, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := r.List(ctx); err == nil {
