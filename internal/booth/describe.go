@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"time"
 
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/canon"
@@ -46,22 +45,6 @@ func ParseChange(data []byte) (Change, error) {
 	return c, c.Check()
 }
 
-// lockPatience is how long a change waits until it has its booth to itself.
-const lockPatience = 10 * time.Second
-
-// lockBooth takes the lock of a booth's own folder.
-func lockBooth(dir *durable.Dir) (*durable.Lock, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
-	defer cancel()
-	lock, err := durable.Await(ctx, dir.LockDir)
-	var held *durable.Held
-	if errors.As(err, &held) {
-		return nil, problem.Refusal("booth-busy", "The booth is in use by another process. Nothing was changed.").
-			Because(err).WithHint("try again in a moment")
-	}
-	return lock, err
-}
-
 // withTitle is a manifest with another title, everything else as it was written.
 func withTitle(members map[string]json.RawMessage, title string) ([]byte, error) {
 	raw, err := canon.Encode(title)
@@ -87,7 +70,7 @@ func Describe(b *folder.Booth, c Change) error {
 		return err
 	}
 	defer dir.Close()
-	lock, err := lockBooth(dir)
+	lock, err := lockBooth(context.Background(), dir)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ var marksCases = []struct {
 	{"an empty object", "{}", lifetime.MarksHold, 0, 0},
 	{"two documents", doc() + doc(), lifetime.MarksHold, 0, 0},
 	{"truncated", doc(note)[:40], lifetime.MarksHold, 0, 0},
-	{"a member twice", strings.Replace(doc(note), `"rev":1`, `"rev":1,"rev":1`, 1), lifetime.MarksHold, 0, 0},
+	{"a member twice", strings.Replace(doc(note), `"rev":1`, `"rev":1,"rev":1`, 1), lifetime.MarksHold, 1, 0},
 	{"another schema", strings.Replace(doc(note), "/v1", "/v9", 1), lifetime.MarksHold, 0, 0},
 	{"a note", doc(note), 0, 1, 0},
 	{"one broken of ten", tenWithOneBroken(), lifetime.MarksHold, 9, 0},

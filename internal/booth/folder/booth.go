@@ -123,3 +123,52 @@ func (b *Booth) ReadDot(name string, limit int64) ([]byte, error) {
 	}
 	return data, readWords(name, err)
 }
+
+// RemoveSentinel takes ".forever" away, whatever kind of file it is; a folder
+// that holds something is refused. removed is false where there was none.
+func (b *Booth) RemoveSentinel() (removed bool, err error) {
+	removed, err = onDir(b.dir, func(fd int) (bool, error) {
+		m, err := statAt(fd, sentinelName)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		flags := 0
+		if m.isDir() {
+			flags = unix.AT_REMOVEDIR
+		}
+		err = retry(func() error { return unix.Unlinkat(fd, sentinelName, flags) })
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		return true, fsync(fd)
+	})
+	if isAny(err, unix.ENOTEMPTY, unix.EEXIST) {
+		return false, problem.Refusal("keep-marker", "The keep marker (.forever) is a folder with something in it, so it was not removed. The booth is still kept.").
+			Because(err).WithHint("empty that folder first")
+	}
+	if isAny(err, unix.EBUSY) {
+		return false, problem.Refusal("keep-marker", "The keep marker (.forever) is a mount point, so it was not removed. The booth is still kept.").Because(err)
+	}
+	return removed, writeWords(sentinelName, err)
+}
+
+// Exchange swaps two files at the booth's top in one step, whatever kinds of
+// file they are.
+func (b *Booth) Exchange(one, other string) error {
+	if !oneComponent(one) || !oneComponent(other) {
+		return problem.New(problem.Failed, problem.StepInternal, "%q or %q is no file name", one, other)
+	}
+	_, err := onDir(b.dir, func(fd int) (struct{}, error) {
+		if err := retry(func() error { return exchange(fd, one, other) }); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, fsync(fd)
+	})
+	return writeWords(other, err)
+}

@@ -22,36 +22,49 @@ type Mark interface {
 // Note is something that somebody wrote, about an item or the whole booth.
 type Note struct {
 	Ident
+
 	Text   string `json:"text"`
-	Target string `json:"target"`
+	Target string `json:"target,omitempty"`
 }
 
 // Flag points at an item; Text may be empty.
 type Flag struct {
 	Ident
+
 	Target string `json:"target"`
-	Text   string `json:"text"`
+	Text   string `json:"text,omitempty"`
 }
 
 // Pick is a question and, in time, its answer.
 type Pick struct {
 	Ident
-	Title     string     `json:"title"`
-	Why       string     `json:"why"`
-	Parts     []Part     `json:"parts"`
-	Withdrawn *Withdrawn `json:"withdrawn"`
-	Answer    *Answer    `json:"answer"`
+
+	Title    string `json:"title"`
+	Why      string `json:"why,omitempty"`
+	Parts    []Part `json:"parts"`
+	Priority string `json:"priority,omitempty"`
+	// Key makes asking again the same question; empty for none.
+	Key string `json:"key,omitempty"`
+	// Rev counts the edits of the question, from 1; 0 where its writer did not.
+	Rev int64 `json:"rev,omitempty"`
+	// Changed is the document's rev as of the last change of this pick; 0 where
+	// its writer did not say, and so it may have been the last change of all.
+	Changed    int64        `json:"changed,omitempty"`
+	Withdrawn  *Withdrawn   `json:"withdrawn,omitempty"`
+	Answer     *Answer      `json:"answer,omitempty"`
+	Superseded []Superseded `json:"superseded,omitempty"`
 }
 
 func (Note) mark() {}
 func (Flag) mark() {}
 func (Pick) mark() {}
 
-// Ident is what every mark has: an id, unique in its document, and its author.
+// Ident is what every mark has: an id, unique in its document, its author, and
+// when it was made.
 type Ident struct {
 	MarkID string     `json:"id"`
-	By     string     `json:"by"`
-	At     *time.Time `json:"at"`
+	By     string     `json:"by,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
 }
 
 // ID is the mark's id, unique in its document.
@@ -59,42 +72,91 @@ func (m Ident) ID() string { return m.MarkID }
 
 // Part is one thing that a pick asks.
 type Part struct {
-	ID       string   `json:"id"`
-	Prompt   string   `json:"prompt"`
-	Kind     string   `json:"kind"` // one of the keys of partKinds
-	Options  []Option `json:"options"`
-	Required *bool    `json:"required"` // true where absent
+	ID        string   `json:"id"`
+	Prompt    string   `json:"prompt,omitempty"`
+	Kind      string   `json:"kind"` // one of the keys of partKinds
+	Options   []Option `json:"options,omitempty"`
+	Recommend string   `json:"recommend,omitempty"` // the option that the asker would take
+	Exact     bool     `json:"exact,omitempty"`     // "none of these" is no answer
+	Required  *bool    `json:"required,omitempty"`  // true where absent
 }
 
 // Option is one of the answers that a choice offers.
 type Option struct {
 	ID    string `json:"id"`
-	Label string `json:"label"`
+	Label string `json:"label,omitempty"`
+	About string `json:"about,omitempty"`
+	Item  string `json:"item,omitempty"` // path of the item that it stands for
 }
 
 // Withdrawn says that the asker has moved on.
 type Withdrawn struct {
-	By string `json:"by"`
+	By     string     `json:"by"`
+	At     *time.Time `json:"at,omitempty"`
+	Reason string     `json:"reason,omitempty"`
 }
 
 // Answer is what was said, by part id.
 type Answer struct {
-	By    string           `json:"by"`
-	Parts map[string]Value `json:"parts"`
+	By      string           `json:"by"`
+	At      *time.Time       `json:"at,omitempty"`
+	Via     string           `json:"via,omitempty"` // page, cli or token
+	Rev     int64            `json:"rev,omitempty"` // of the question that was answered
+	Parts   map[string]Value `json:"parts"`
+	Comment string           `json:"comment,omitempty"`
 }
 
-// Value answers one part: Choices (choice, multi) or None of them, Confirm, or
-// Text.
+// Superseded is an answer that no longer counts, and why.
+type Superseded struct {
+	Answer Answer `json:"answer"`
+	Why    string `json:"why"` // answered-again or question-edited
+}
+
+// Value answers one part: Choices (choice, multi), Confirm, Text, or None of
+// what was offered, which declines.
 type Value struct {
-	Choices []string `json:"choices"`
-	None    bool     `json:"none"`
-	Confirm *bool    `json:"confirm"`
-	Text    string   `json:"text"`
+	Choices []string `json:"choices,omitempty"`
+	None    bool     `json:"none,omitempty"`
+	Confirm *bool    `json:"confirm,omitempty"`
+	Text    string   `json:"text,omitempty"`
 }
 
-// partKinds are the kinds of part that this version can ask, and whether such a
-// part needs options.
-var partKinds = map[string]bool{"choice": true, "multi": true, "confirm": false, "text": false}
+// The kinds of part that this version can ask.
+const (
+	Choice  = "choice"
+	Multi   = "multi"
+	Confirm = "confirm"
+	Text    = "text"
+)
+
+// partKinds says whether a part of a kind needs options.
+var partKinds = map[string]bool{Choice: true, Multi: true, Confirm: false, Text: false}
+
+// State is how far a pick has come, in its public word.
+type State string
+
+// The states of a pick. Declined: every required part was answered with none of
+// what it offers.
+const (
+	StateOpen      State = "open"
+	StateAnswered  State = "answered"
+	StateDeclined  State = "declined"
+	StateWithdrawn State = "withdrawn"
+)
+
+// State is how far the pick has come.
+func (p Pick) State() State {
+	switch {
+	case p.Withdrawn != nil:
+		return StateWithdrawn
+	case p.Open():
+		return StateOpen
+	case p.declined():
+		return StateDeclined
+	default:
+		return StateAnswered
+	}
+}
 
 // Open says that a required part has no answer. A pick that is answered in part
 // is open; one that was withdrawn is not.
@@ -103,31 +165,50 @@ func (p Pick) Open() bool {
 		return false
 	}
 	for _, part := range p.Parts {
-		if part.required() && !p.answered(part) {
+		if part.Needed() && !p.answered(part) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p Part) required() bool { return p.Required == nil || *p.Required }
-
-// answered says that a part has an answer of its own kind; an empty answer is
-// not one.
-func (p Pick) answered(part Part) bool {
-	if p.Answer == nil {
-		return false
+func (p Pick) declined() bool {
+	required, declined := 0, 0
+	for _, part := range p.Parts {
+		if part.Needed() {
+			required++
+			if p.Value(part.ID).None {
+				declined++
+			}
+		}
 	}
-	v, ok := p.Answer.Parts[part.ID]
-	if !ok {
-		return false
+	return required > 0 && declined == required
+}
+
+// Needed says that the pick is open without an answer to this part.
+func (part Part) Needed() bool { return part.Required == nil || *part.Required }
+
+// Value is the answer to a part; zero where it has none.
+func (p Pick) Value(part string) Value {
+	if p.Answer == nil {
+		return Value{}
+	}
+	return p.Answer.Parts[part]
+}
+
+func (p Pick) answered(part Part) bool { return p.Value(part.ID).answers(part) }
+
+// answers says that a value answers a part of its kind; an empty one does not.
+func (v Value) answers(part Part) bool {
+	if v.None {
+		return !part.Exact
 	}
 	switch part.Kind {
-	case "choice", "multi":
-		return len(v.Choices) > 0 || v.None
-	case "confirm":
+	case Choice, Multi:
+		return len(v.Choices) > 0
+	case Confirm:
 		return v.Confirm != nil
-	case "text":
+	case Text:
 		return strings.TrimSpace(v.Text) != ""
 	default:
 		return false
@@ -182,26 +263,47 @@ func need(member, value string) error {
 // check refuses a pick that could never be answered, and an answer to something
 // that was not asked: neither may free a hold.
 func (p Pick) check() error {
-	if err := need("title", p.Title); err != nil {
-		return err
-	}
-	if len(p.Parts) == 0 {
-		return errors.New("it asks nothing: no parts")
-	}
 	if p.Withdrawn != nil && p.Withdrawn.By == "" {
 		return errors.New("who withdrew it is missing")
 	}
-	parts := map[string]Part{}
-	for _, part := range p.Parts {
-		if _, twice := parts[part.ID]; twice {
-			return fmt.Errorf("two parts have the id %q", part.ID)
+	parts, err := checkQuestion(p.Title, p.Parts)
+	if err != nil {
+		return err
+	}
+	if p.Answer == nil {
+		return nil
+	}
+	for id, v := range p.Answer.Parts {
+		part, asked := parts[id]
+		if !asked {
+			return fmt.Errorf("its answer is about part %q, which it does not ask", id)
 		}
-		if err := part.check(); err != nil {
+		if err := part.checkValue(v); err != nil {
 			return err
 		}
-		parts[part.ID] = part
 	}
-	return p.checkAnswer(parts)
+	return nil
+}
+
+// checkQuestion refuses what could never be answered. It gives the parts by id.
+func checkQuestion(title string, parts []Part) (map[string]Part, error) {
+	if err := need("title", title); err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("it asks nothing: no parts")
+	}
+	byID := make(map[string]Part, len(parts))
+	for _, part := range parts {
+		if _, twice := byID[part.ID]; twice {
+			return nil, fmt.Errorf("two parts have the id %q", part.ID)
+		}
+		if err := part.check(); err != nil {
+			return nil, err
+		}
+		byID[part.ID] = part
+	}
+	return byID, nil
 }
 
 func (part Part) check() error {
@@ -224,35 +326,15 @@ func (part Part) check() error {
 	return nil
 }
 
-func (p Pick) checkAnswer(parts map[string]Part) error {
-	if p.Answer == nil {
-		return nil
+// checkValue refuses a value that chooses what the part does not offer.
+func (part Part) checkValue(v Value) error {
+	if part.Kind == Choice && len(v.Choices) > 1 {
+		return fmt.Errorf("its answer chooses %d options of part %q, where one is asked for", len(v.Choices), part.ID)
 	}
-	for id, v := range p.Answer.Parts {
-		part, asked := parts[id]
-		switch {
-		case !asked:
-			return fmt.Errorf("its answer is about part %q, which it does not ask", id)
-		case part.Kind == "choice" && len(v.Choices) > 1:
-			return fmt.Errorf("its answer chooses %d options of part %q, where one is asked for", len(v.Choices), id)
-		}
-		for _, c := range v.Choices {
-			if !slices.ContainsFunc(part.Options, func(o Option) bool { return o.ID == c }) {
-				return fmt.Errorf("its answer chooses %q, which part %q does not offer", c, id)
-			}
+	for _, c := range v.Choices {
+		if !slices.ContainsFunc(part.Options, func(o Option) bool { return o.ID == c }) {
+			return fmt.Errorf("its answer chooses %q, which part %q does not offer", c, part.ID)
 		}
 	}
 	return nil
-}
-
-// Oldest is when the question that has been open longest was asked; false where
-// none is open, or none says when.
-func (r Reading) Oldest() (time.Time, bool) {
-	var oldest time.Time
-	for _, m := range r.Marks {
-		if p, ok := m.(Pick); ok && p.Open() && p.At != nil && (oldest.IsZero() || p.At.Before(oldest)) {
-			oldest = *p.At
-		}
-	}
-	return oldest, !oldest.IsZero()
 }

@@ -1,44 +1,44 @@
-// Package marks reads what people and workers have said in a booth: notes, flags
-// and picks (questions), from the bytes of its .marks.json.
+// Package marks is what people and workers have said in a booth: notes, flags
+// and picks (questions) with their answers, as the bytes of its .marks.json.
 //
 // The document is
 //
 //	{"schema":"holdfast.marks/v1","rev":N,"marks":[…]}
 //
 // and is the one open document of the house: members that this version does not
-// know are allowed and mean nothing to it. Duplicate members, duplicate mark ids
-// and an entry that does not hydrate are damage.
+// know are allowed, mean nothing to it and outlast a rewrite. Duplicate members,
+// duplicate mark ids and an entry that does not hydrate are damage.
 //
 // [Parse] gives one answer to both questions that are asked of a read: what can
 // be shown (leniently, the entries that hydrate) and whether the whole could be
 // read (strictly, Damage is empty). A page shows the first; a decision to delete
 // needs the second.
+//
+// [Edit] opens an undamaged document for a change: its methods ask, answer,
+// withdraw, note and flag, each whole or not at all, and raise rev at most once
+// for all of them. [Mend] makes a whole document of a damaged one.
+//
+// Nothing here reads a clock, a file or who asks: the caller says.
 package marks
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-
-	"holdfast/internal/canon"
+	"time"
 )
 
 // File is the document's name in a booth.
 const File = ".marks.json"
 
-// Schema names the format that this package reads.
+// Schema names the format that this package reads and writes.
 const Schema = "holdfast.marks/v1"
 
 // MaxSize is the most that a document may hold, in bytes.
 const MaxSize = 4 << 20
 
-// maxBroken is how many broken entries are told one by one.
-const maxBroken = 10
-
-// Reading is the outcome of one read. Marks holds what hydrated; Damage is one
-// sentence for each thing that did not, empty when the whole was read.
+// Reading is the outcome of one read. Marks holds what hydrated, in the order of
+// the document; Damage is one sentence for each thing that did not, empty when
+// the whole was read.
 type Reading struct {
 	Rev    int64
 	Marks  []Mark
@@ -62,17 +62,31 @@ func (r Reading) Open() int {
 	return n
 }
 
+// Oldest is when the question that has been open longest was asked; false where
+// none is open, or none says when.
+func (r Reading) Oldest() (time.Time, bool) {
+	var oldest time.Time
+	for _, m := range r.Marks {
+		if p, ok := m.(Pick); ok && p.Open() && p.At != nil && (oldest.IsZero() || p.At.Before(oldest)) {
+			oldest = *p.At
+		}
+	}
+	return oldest, !oldest.IsZero()
+}
+
+// Pick finds a question by its id.
+func (r Reading) Pick(id string) (Pick, bool) {
+	for _, m := range r.Marks {
+		if p, ok := m.(Pick); ok && p.MarkID == id {
+			return p, true
+		}
+	}
+	return Pick{}, false
+}
+
 // Damaged is the reading of a document of which nothing can be read.
 func Damaged(format string, args ...any) Reading {
 	return Reading{Damage: []string{fmt.Sprintf(format, args...)}}
-}
-
-// document is the outer shape; entries hydrate one by one, so that one bad
-// entry does not hide its neighbours.
-type document struct {
-	Schema *string            `json:"schema"`
-	Rev    *int64             `json:"rev"`
-	Marks  *[]json.RawMessage `json:"marks"`
 }
 
 // Parse reads a document that is there. Empty and blank bytes are damage: no
@@ -81,59 +95,10 @@ func Parse(data []byte) Reading {
 	if len(data) > MaxSize {
 		return Damaged("it holds more than %d bytes", MaxSize)
 	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return Damaged("it is %s", map[bool]string{true: "empty", false: "blank"}[len(data) == 0])
-	}
-	if err := canon.Scan(data); err != nil {
-		return Damaged("%s", reason(err))
-	}
-	var doc document
-	if err := canon.DecodeOpen(data, &doc); err != nil {
-		return Damaged("it is no marks document: %s", reason(err))
-	}
-	switch {
-	case doc.Schema == nil || doc.Rev == nil || doc.Marks == nil:
-		return Damaged("it is no marks document: schema, rev or marks is missing")
-	case *doc.Schema != Schema:
-		return Damaged("its schema %q is not one that this version reads", *doc.Schema)
-	case *doc.Rev < 0:
-		return Damaged("its rev %d is negative", *doc.Rev)
-	}
-	r := Reading{Rev: *doc.Rev}
-	seen, broken := map[string]bool{}, 0
-	for i, raw := range *doc.Marks {
-		m, err := hydrate(raw)
-		if err == nil && seen[m.ID()] {
-			err = fmt.Errorf("its id %q is taken by an earlier one", m.ID())
-		}
-		if err != nil {
-			broken++
-			if broken <= maxBroken {
-				r.Damage = append(r.Damage, fmt.Sprintf("mark %d cannot be read: %s", i+1, reason(err)))
-			}
-			continue
-		}
-		seen[m.ID()] = true
-		r.Marks = append(r.Marks, m)
-	}
-	if broken > maxBroken {
-		r.Damage = append(r.Damage, fmt.Sprintf("and %d more", broken-maxBroken))
+	c := read(data)
+	r := Reading{Rev: c.rev, Damage: c.damage}
+	for _, e := range c.entries {
+		r.Marks = append(r.Marks, e.mark)
 	}
 	return r
-}
-
-// reason is the part of an error that says what is wrong with the bytes.
-func reason(err error) string {
-	var bad *json.UnmarshalTypeError
-	if errors.As(err, &bad) {
-		return fmt.Sprintf("%s is a %s", orThe(bad.Field), bad.Value)
-	}
-	return err.Error()
-}
-
-func orThe(field string) string {
-	if field == "" {
-		return "it"
-	}
-	return field
 }

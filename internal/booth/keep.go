@@ -1,0 +1,53 @@
+package booth
+
+import (
+	"context"
+	"time"
+
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/canon"
+	"holdfast/internal/durable"
+	"holdfast/internal/problem"
+)
+
+// keepBody is what a keep marker of ours says.
+type keepBody struct {
+	Why string `json:"why,omitempty"`
+	By  string `json:"by,omitempty"`
+	At  string `json:"at"`
+}
+
+// Keep puts the keep marker into a booth. A booth that is kept stays as it is,
+// unless another reason is given for it. changed says whether it did anything.
+func Keep(ctx context.Context, d *folder.Data, name folder.Name, why, by string, now time.Time) (changed bool, err error) {
+	if len(why) > maxKeep/2 {
+		return false, problem.Refusal(problem.StepTooLarge, "A reason for keeping holds at most %d bytes. Nothing was changed.", maxKeep/2)
+	}
+	err = locked(ctx, d, name, func(b *folder.Booth, dir *durable.Dir) error {
+		there, err := b.Sentinel()
+		if err != nil || there && (why == "" || why == keptWhy(b)) {
+			return err
+		}
+		body, err := canon.Encode(keepBody{text(why), text(by), stamp(now)})
+		if err != nil {
+			return err
+		}
+		changed = true
+		return dir.WriteFile(KeepFile, append(body, '\n'), 0o644)
+	})
+	return changed, err
+}
+
+// Release takes the keep marker away, whatever kind of file it is. If there was
+// one, that is activity and counts as a look: the booth counts down from now.
+// Releasing a booth that is not kept changes nothing, not even its clock.
+func Release(ctx context.Context, d *folder.Data, name folder.Name, now time.Time) (released bool, err error) {
+	err = locked(ctx, d, name, func(b *folder.Booth, _ *durable.Dir) error {
+		released, err = b.RemoveSentinel()
+		if released {
+			_ = b.RecordView(now) // it cannot fail the release
+		}
+		return err
+	})
+	return released, err
+}
