@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,9 @@ var (
 // opens nothing but directories. A file that vanishes meanwhile is not a
 // failure; a context that ends is one.
 func (b *Booth) Survey(ctx context.Context, now time.Time) Survey {
-	w := walk{ctx: ctx, now: now.UnixNano(), buf: make([]byte, direntBuffer), newest: math.MinInt64}
+	buf, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	w := walk{ctx: ctx, now: now.UnixNano(), buf: *buf, newest: math.MinInt64}
 	_, err := onDir(b.dir, func(fd int) (struct{}, error) { return struct{}{}, w.top(fd) })
 	if err != nil {
 		w.fail(".", err)
@@ -33,6 +36,10 @@ func (b *Booth) Survey(ctx context.Context, now time.Time) Survey {
 	slices.SortFunc(s.Unserved, func(a, b Unserved) int { return cmp.Compare(a.Path, b.Path) })
 	return *s
 }
+
+// buffers are for reading directories: clearing a fresh one costs more than a
+// small booth's whole walk.
+var buffers = sync.Pool{New: func() any { b := make([]byte, direntBuffer); return &b }}
 
 // walk is a survey in the making. It keeps one descriptor per level.
 type walk struct {
