@@ -100,11 +100,14 @@ func (w *watcher) relay(ctx context.Context) {
 	}
 }
 
-// note follows the booths as they come and go.
+// note tells the desk which booth it is about, at once, and follows the booths
+// as they come and go.
 func (w *watcher) note(e fsnotify.Event) {
-	if filepath.Dir(e.Name) != w.config.Booths() {
+	if in := filepath.Dir(e.Name); in != w.config.Booths() {
+		w.desk.Changed(filepath.Base(in))
 		return
 	}
+	w.desk.Changed(filepath.Base(e.Name))
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		w.forget(e.Name)
 	}

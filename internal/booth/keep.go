@@ -17,6 +17,18 @@ type keepBody struct {
 	At  string `json:"at"`
 }
 
+// Kept is what became of a booth that was to be kept or released, in JSON.
+type Kept struct {
+	Name    string `json:"name"`
+	Changed bool   `json:"changed"`
+	State   State  `json:"state"`
+}
+
+// Keeping is the look as the answer to keeping or releasing the booth.
+func (l Look) Keeping(changed bool) Kept {
+	return Kept{text(l.Name.String()), changed, l.stateJSON()}
+}
+
 // Keep puts the keep marker into a booth. A booth that is kept stays as it is,
 // unless another reason is given for it. changed says whether it did anything.
 func Keep(ctx context.Context, d *folder.Data, name folder.Name, why, by string, now time.Time) (changed bool, err error) {
