@@ -3,7 +3,6 @@ package folder
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"io/fs"
 	"os"
 	"strings"
@@ -79,17 +78,17 @@ func (d *Data) Swept() ([]Place, error) {
 	return places, err
 }
 
-// Standing is the folder that lies at p now. Nothing there, or no folder, is
-// fs.ErrNotExist.
+// Standing is the folder that lies at p now. Nothing there is fs.ErrNotExist; any
+// other error is that of something that is no folder, or cannot be looked at.
 func (d *Data) Standing(p Place) (FileID, error) {
 	m, err := onDir(d.dir, func(fd int) (meta, error) { return statAt(fd, p.s) })
 	if err == nil && !m.isDir() {
 		err = unix.ENOTDIR
 	}
-	if errors.Is(err, unix.ENOTDIR) {
-		err = errors.Join(fs.ErrNotExist, err)
+	if err != nil {
+		return FileID{}, &fs.PathError{Op: "stat", Path: p.s, Err: err}
 	}
-	return m.FileID, err
+	return m.FileID, nil
 }
 
 // OpenAt opens the folder that lies at p as the booth that is called name.

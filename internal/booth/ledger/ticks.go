@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"time"
 
 	"holdfast/internal/canon"
@@ -59,9 +60,24 @@ func (l *Ledger) Ticks() (Ticks, error) {
 	if doc.Schema != ticksSchema {
 		return Ticks{}, fmt.Errorf("its schema %q is not one that this version reads", doc.Schema)
 	}
-	t := Ticks{doc.Boot, doc.Wall, span(doc.Monotonic), span(doc.Service), make(map[string]time.Duration, len(doc.Nominated))}
-	for key, ms := range doc.Nominated {
+	return doc.ticks()
+}
+
+func (d ticksDoc) ticks() (Ticks, error) {
+	t := Ticks{Boot: d.Boot, Wall: d.Wall, Nominated: make(map[string]time.Duration, len(d.Nominated))}
+	var err error
+	span := func(ms int64) time.Duration {
+		if ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
+			err = fmt.Errorf("%d is no span of time in milliseconds", ms)
+		}
+		return time.Duration(ms) * time.Millisecond
+	}
+	t.Monotonic, t.Service = span(d.Monotonic), span(d.Service)
+	for key, ms := range d.Nominated {
 		t.Nominated[key] = span(ms)
+	}
+	if err != nil {
+		return Ticks{}, err
 	}
 	return t, nil
 }
@@ -74,5 +90,3 @@ func (l *Ledger) SetTicks(t Ticks) error {
 	}
 	return l.write(ticksFile, doc)
 }
-
-func span(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
