@@ -97,7 +97,8 @@ func (s *Sweeper) Sweep(ctx context.Context, dry bool) (Report, error) {
 			return r.done(), err
 		}
 	}
-	return r.done(), s.condemnLocked(ctx, r, candidates)
+	err = s.condemnLocked(ctx, r, candidates) // which fills in the report
+	return r.done(), err
 }
 
 func (s *Sweeper) rehearseLocked(ctx context.Context) (Report, error) {
