@@ -50,6 +50,7 @@ type walk struct {
 	device uint64
 	newest int64  // Survey.Newest.At
 	buf    []byte // scratch of the directory that is being read
+	seal   *sum   // nil but for [Booth.Seal]
 }
 
 // place is a directory in the walk.
@@ -206,6 +207,9 @@ func (w *walk) stamp(at place, name string, m meta) {
 		return at.below(name)
 	}
 	t, clock := stampOf(m)
+	if w.seal != nil {
+		w.sealed(full(), m, t)
+	}
 	if at.depth == 0 && name == viewName && m.isRegular() {
 		clock = View
 	}
@@ -222,12 +226,24 @@ func (w *walk) stamp(at place, name string, m meta) {
 	}
 }
 
+// sealed takes in an entry. The size of a directory says nothing of it.
+func (w *walk) sealed(path string, m meta, stamp int64) {
+	size := m.size
+	if m.isDir() {
+		size = 0
+	}
+	w.seal.add("entry", path, stamp, size, int64(m.mode&unix.S_IFMT))
+}
+
 // machinery says whether name is ".*.lock".
 func machinery(name string) bool {
 	return name != "" && name[0] == '.' && strings.HasSuffix(name[1:], ".lock")
 }
 
 func (w *walk) fail(path string, err error) {
+	if w.seal != nil {
+		w.seal.add("failure", path)
+	}
 	if w.Failure == nil || path < w.Failure.Path {
 		w.Failure = &Failure{path, err}
 	}
