@@ -208,7 +208,7 @@ func List(ctx context.Context, d *folder.Data, t Terms) ([]Look, error) {
 		})
 	}
 	lookers.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil && len(names) > 0 {
 		return nil, fmt.Errorf("list booths: %w", err)
 	}
 	looks := make([]Look, 0, len(found))

@@ -118,7 +118,7 @@ func (d *Desk) pickViews(r *http.Request, l booth.Look, back string, typed *type
 func (d *Desk) remarks(l booth.Look) []remarkView {
 	var out []remarkView
 	add := func(flag bool, text, target string, by marks.Ident) {
-		v := remarkView{Flag: flag, Text: plain.Text(text), Target: plain.Text(target), Signed: signed(by.By, by.At, l.At)}
+		v := remarkView{Flag: flag, Text: plain.Lines(text), Target: plain.Text(target), Signed: signed(by.By, by.At, l.At)}
 		if target != "" {
 			v.URL = d.viewURL(l.Name.String(), target)
 		}

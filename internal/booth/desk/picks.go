@@ -27,7 +27,8 @@ type pickView struct {
 	Asked      string // by whom, and when
 	Heard      string // when its asker last asked for the answer
 	Said       string // who answered, and when
-	Comment    string
+	Comment    string // as it was typed
+	Remark     string // the comment, to be read
 	Withdrawn  string
 	Earlier    []string // answers that were superseded
 	Parts      []partView
@@ -123,7 +124,7 @@ func (d *Desk) pickView(r *http.Request, name folder.Name, doc int64, p marks.Pi
 	_, acts := web.PartyOf(r).(access.Operator)
 	now := d.Now()
 	v := pickView{
-		ID: p.MarkID, Anchor: url.PathEscape(p.MarkID), Title: plain.Text(p.Title), Why: plain.Text(p.Why),
+		ID: p.MarkID, Anchor: url.PathEscape(p.MarkID), Title: plain.Text(p.Title), Why: plain.Lines(p.Why),
 		State: string(p.State()), Urgent: p.Priority == "high",
 		Asked: asked(p, now), Acts: acts && p.Withdrawn == nil,
 		Action: d.Base.URL("b", name.String(), "marks", "answer"), Question: max(p.Rev, 1), Document: doc,
@@ -132,7 +133,7 @@ func (d *Desk) pickView(r *http.Request, name folder.Name, doc int64, p marks.Pi
 		v.Heard = "last asked for " + ago(heard, now)
 	}
 	if a := p.Answer; a != nil {
-		v.Said, v.Comment = "answered by "+signed(a.By, a.At, now), plain.Text(a.Comment)
+		v.Said, v.Comment, v.Remark = "answered by "+signed(a.By, a.At, now), a.Comment, plain.Lines(a.Comment)
 		v.Partly = p.Open()
 	}
 	if w := p.Withdrawn; w != nil {
@@ -146,7 +147,7 @@ func (d *Desk) pickView(r *http.Request, name folder.Name, doc int64, p marks.Pi
 	}
 	if typed != nil && typed.reply.ID == p.MarkID {
 		v.Refused = typed.why
-		v.Comment = plain.Text(typed.reply.Comment)
+		v.Comment = typed.reply.Comment
 	} else {
 		typed = nil
 	}
@@ -244,7 +245,7 @@ func valueInWords(part marks.Part, v marks.Value) string {
 	case v.Confirm != nil:
 		return "no"
 	case v.Text != "":
-		return plain.Text(v.Text)
+		return plain.Lines(v.Text)
 	}
 	var labels []string
 	for _, c := range v.Choices {

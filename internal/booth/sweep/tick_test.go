@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/problem"
 	"holdfast/internal/booth/ledger"
+	"holdfast/internal/problem"
 )
 
 // Red when nominateLocked gives a booth that it has just nominated as a
@@ -394,4 +394,3 @@ func TestWhatIsNoBoothIsNotSwept(t *testing.T) {
 		t.Error("something went")
 	}
 }
-
