@@ -257,11 +257,13 @@ func TestEveryMomentCanFail(t *testing.T) {
 		all := moments(t, sc, true)
 		for i, m := range all {
 			t.Run(fmt.Sprintf("%s/error %d %s %v", name, i, m.Step, m.Done), func(t *testing.T) {
+				t.Parallel()
 				h := cut(t, sc, i, false)
 				h.later()
 				h.sound(sc.end)
 			})
 			t.Run(fmt.Sprintf("%s/crash %d %s %v", name, i, m.Step, m.Done), func(t *testing.T) {
+				t.Parallel()
 				h := cut(t, sc, i, true)
 				h.reopen()
 				h.sound(sc.cut)
