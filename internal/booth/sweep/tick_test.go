@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/problem"
 	"holdfast/internal/booth/ledger"
+	"holdfast/internal/problem"
 )
 
 // Red when nominateLocked gives a booth that it has just nominated as a
@@ -394,7 +394,6 @@ func TestWhatIsNoBoothIsNotSwept(t *testing.T) {
 		t.Error("something went")
 	}
 }
-
 
 // Where the other tests are in memory, this is on the disk.
 func TestOnTheDisk(t *testing.T) {
