@@ -119,7 +119,7 @@ func (s *Sweeper) underLockLocked(ctx context.Context, r *round, g folder.Glance
 		newest: &newest{url.PathEscape(stamp.Path), stamp.At.UTC(), stamp.Clock.String()},
 		again:  again,
 	})
-	if why != "" {
+	if why != "" && err == nil {
 		delete(r.nominated, key) // it qualifies anew
 	}
 	return e, why, err

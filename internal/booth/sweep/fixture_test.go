@@ -70,11 +70,23 @@ type home struct {
 	s      *Sweeper
 }
 
+// scratch is a folder in memory where there is one, since these tests wait for
+// the disk thousands of times. TestOnTheDisk is on the disk.
+func scratch(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "holdfast-sweep-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // prepare is a home without a sweeper.
 func prepare(t testing.TB) *home {
 	t.Helper()
 	h := &home{
-		t: t, path: t.TempDir(), desk: t.TempDir(), ttl: day, trash: 48 * time.Hour, log: &strings.Builder{},
+		t: t, path: scratch(t), desk: scratch(t), ttl: day, trash: 48 * time.Hour, log: &strings.Builder{},
 		clock: &clock{now: time.Now(), mono: time.Hour, boot: "boot"},
 	}
 	h.hold()

@@ -52,7 +52,7 @@ func TestAFolderThatComesOldCountsFromItsArrival(t *testing.T) {
 	for how, bring := range brought {
 		t.Run(how, func(t *testing.T) {
 			h := newHome(t)
-			old := t.TempDir() + "/old"
+			old := scratch(t) + "/old"
 			check(t, os.MkdirAll(old+"/sub", 0o755))
 			check(t, os.WriteFile(old+"/sub/f", []byte("f"), 0o644))
 			for _, p := range []string{old + "/sub/f", old + "/sub", old} {
@@ -393,4 +393,24 @@ func TestWhatIsNoBoothIsNotSwept(t *testing.T) {
 	if !h.is("link") || !h.is("file") || !h.is(".hidden/f") {
 		t.Error("something went")
 	}
+}
+
+// Where the other tests are in memory, this is on the disk.
+func TestOnTheDisk(t *testing.T) {
+	h := prepare(t)
+	h.path, h.desk = t.TempDir(), t.TempDir()
+	h.hold()
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("a")
+	h.write("a/d/g", "g")
+	h.expire()
+	h.swept(h.tick(), "a")
+	h.clock.pass(49 * time.Hour)
+	h.tick()
+	if got := h.hidden(); len(got) != 0 {
+		t.Errorf("%q is left", got)
+	}
+	h.reopen()
+	h.tick()
 }
