@@ -372,7 +372,7 @@ func TestASecondSweeperIsToldWhoHasIt(t *testing.T) {
 // The system's clock is one that goes forward in a boot that has a name.
 func TestTheSystemsClock(t *testing.T) {
 	c := SystemClock()
-	if a, b := c.Monotonic(), c.Monotonic(); a <= 0 || b < a || c.Boot() == "" || c.Boot() != c.Boot() || c.Now().IsZero() {
+	if a, b := c.Monotonic(), c.Monotonic(); a <= 0 || b < a || c.Boot() == "" || c.Now().IsZero() {
 		t.Errorf("%v %v %q %v", a, b, c.Boot(), c.Now())
 	}
 }
