@@ -128,28 +128,11 @@ func TestAReleasedBoothIsNominatedAnew(t *testing.T) {
 	h.swept(h.tick(), "x")
 }
 
-// The first of them is red when await does not open the booth first; the second
-// when it takes the lock of a folder without asking for the name again.
+// Red when await does not open the booth first.
 func TestWhatIsNotThereCannotBeRemoved(t *testing.T) {
 	h := newHome(t)
 	_, err := h.remove("nothing")
 	publicly(t, err, problem.Gone, "booth", "nothing")
-	dir := h.booth("x")
-	h.s.patience = time.Minute // a guard and no claim
-	release := lockPath(t, dir)
-	done := make(chan error)
-	go func() {
-		_, err := h.remove("x")
-		done <- err
-	}()
-	check(t, os.Rename(dir, h.desk+"/out"))
-	release()
-	if err := <-done; err == nil {
-		h.there()
-	}
-	if _, err := os.Stat(h.desk + "/out/f"); err != nil {
-		t.Error("what has the name no more was removed", err)
-	}
 }
 
 // A caller who gives up is not told that the booth is in use.
