@@ -12,8 +12,8 @@ import (
 )
 
 // case B19: a subfolder that is now real and now a link to a folder outside, while
-// the tree is deleted. Nothing outside goes. Red when dir opens without
-// O_NOFOLLOW after entry's look, or anything is removed by a path.
+// the tree is deleted. Nothing outside goes. Red when dir neither opens with
+// O_NOFOLLOW nor compares what it opened: either is enough.
 func TestADeletionThatRacesWithASwapRemovesNothingOutside(t *testing.T) {
 	outside := t.TempDir()
 	for i := range 20 {
@@ -65,8 +65,8 @@ func TestADeletionThatRacesWithASwapRemovesNothingOutside(t *testing.T) {
 	}
 }
 
-// A mount is not crossed and not removed, and neither is what lies beside it
-// before it is seen. Red when entry and stepInto do not ask mountIn.
+// A mount is not crossed and not removed. Red when neither entry nor stepInto asks
+// mountIn: either is enough.
 func TestADeletionCrossesNoMount(t *testing.T) {
 	b, dir := plantMounts(t)
 	data := makeData(t, dir+"/..")

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 )
 
@@ -110,6 +111,26 @@ func TestAHoldThatComesAfterTheNominationCounts(t *testing.T) {
 	marks(t, dir, note) // which owes nothing
 	h.clock.pass(tick)
 	h.swept(h.tick(), "x")
+}
+
+// A hold that comes while the booth lies aside, and leaves no trace in it. Red when
+// the second decision asks for stamps alone.
+func TestAHoldThatComesWhileItLiesAsideCounts(t *testing.T) {
+	h := prepare(t)
+	h.faults = func(m durable.Moment) error {
+		if m == (durable.Moment{Step: stepAside, Done: true}) {
+			return h.ledger.SetHolds(map[folder.Name]string{boothName(t, "x"): "n-1"})
+		}
+		return nil
+	}
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("x")
+	h.expire()
+	r := h.tick()
+	h.swept(r)
+	h.spared(r, Spared{"x", "held until n-1 is reviewed"})
+	h.there("x")
 }
 
 // Red when overdue keeps the nomination of a kept booth: it would go at the first
