@@ -68,13 +68,19 @@ func TestADeletionThatRacesWithASwapRemovesNothingOutside(t *testing.T) {
 // A mount is not crossed and not removed. Red when neither entry nor stepInto asks
 // mountIn: either is enough.
 func TestADeletionCrossesNoMount(t *testing.T) {
-	b, dir := plantMounts(t)
-	data := makeData(t, dir+"/..")
-	if err := data.Delete(context.Background(), placeOf(t, "x"), b.ID(), nobody); err == nil {
-		t.Error("deleted")
-	}
-	for _, p := range []string{"m/tmp/f", "bound/secret", "boundfile"} {
-		if _, err := os.Stat(dir + "/" + p); err != nil {
+	outside := t.TempDir()
+	write(t, outside, "secret", "outside")
+	for what, plant := range map[string]func(dir string){
+		"m/tmp/f":      func(dir string) { tmpfs(t, dir+"/m/tmp", "size=64k"); write(t, dir, "m/tmp/f", "mounted") },
+		"bound/secret": func(dir string) { check(t, os.Mkdir(dir+"/bound", 0o755)); bind(t, outside, dir+"/bound") },
+		"boundfile":    func(dir string) { write(t, dir, "boundfile", ""); bind(t, outside+"/secret", dir+"/boundfile") },
+	} {
+		b, dir := makeBooth(t)
+		plant(dir)
+		if err := makeData(t, dir+"/..").Delete(context.Background(), placeOf(t, "x"), b.ID(), nobody); err == nil {
+			t.Errorf("%s: deleted", what)
+		}
+		if _, err := os.Stat(dir + "/" + what); err != nil {
 			t.Error(err)
 		}
 	}

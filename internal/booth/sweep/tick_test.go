@@ -306,19 +306,21 @@ func TestASweepTakesOnlyWhatATickNominated(t *testing.T) {
 	h.there()
 }
 
-// Red when rehearseLocked moves, or writes, anything.
+// Red when rehearseLocked moves, or writes, anything, or does not ask who is at
+// work.
 func TestADrySweepChangesNothing(t *testing.T) {
 	h := newHome(t)
 	h.booth("a")
 	h.booth("held")
 	h.write("held/.marks.json", openPick)
+	lockPath(t, h.booth("busy"))
 	h.expire()
 	h.booth("new")
 	before := h.everything()
 	r, err := h.s.Sweep(context.Background(), true)
 	check(t, err)
 	h.swept(r, "a")
-	h.spared(r, Spared{"held", "held until answered"})
+	h.spared(r, Spared{"busy", "held · in use"}, Spared{"held", "held until answered"})
 	if after := h.everything(); after != before {
 		t.Errorf("was\n%s\nis\n%s", before, after)
 	}

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -368,4 +369,27 @@ func TestNothingMovesWithoutAJournal(t *testing.T) {
 	broken = false
 	h.clock.pass(tick)
 	h.swept(h.tick(), "a", "b")
+}
+
+// Nor does it stay in the trash without its line there. Red when toTrashLocked
+// leaves it: until the next tick nobody would see it anywhere.
+func TestNothingIsInTheTrashWithoutItsLine(t *testing.T) {
+	h := prepare(t)
+	h.faults = func(m durable.Moment) error {
+		if m == (durable.Moment{Step: "journal-trash"}) {
+			return errCut
+		}
+		return nil
+	}
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("a")
+	h.expire()
+	if r, err := h.s.Tick(context.Background()); !errors.Is(err, errCut) || len(r.Swept) != 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+	h.there("a")
+	if got := h.hidden(); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
 }
