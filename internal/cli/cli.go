@@ -102,7 +102,10 @@ with "holdfast up", make a folder, and look at it in a browser.`,
 	root.PersistentFlags().String("home", "", "folder that everything lives in (default: the XDG data directory)")
 	root.PersistentFlags().BoolVar(&r.json, "json", r.json, "answer with one JSON document")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
-	root.AddCommand(r.up(), r.open(), r.booth(), r.config(), r.version())
+	root.AddCommand(
+		r.up(), r.open(), r.booth(), r.config(), r.version(),
+		r.ask(), r.wait(), r.answer(), r.withdraw(), r.note(), r.flag(),
+	)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd("completion")
 	r.strictArgs(root)

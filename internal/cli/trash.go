@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/internal/booth"
+	"holdfast/internal/booth/reach"
+	"holdfast/internal/plain"
+	"holdfast/internal/problem"
+)
+
+func (r *run) boothRm() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm NAME",
+		Short: "Delete a booth, kept or held as it may be; it stays in the trash for a while",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := operatorOnly("delete booths"); err != nil {
+				return err
+			}
+			return withBooth(r, args[0], func(b booths, name string) (reach.Trashed, error) {
+				return b.Remove(cmd.Context(), name)
+			}, r.printTrashed)
+		},
+	}
+}
+
+func (r *run) printTrashed(t reach.Trashed) {
+	until := ""
+	if t.PurgeAfter != "" {
+		until = " until " + toSecond(t.PurgeAfter)
+	}
+	fmt.Fprintf(r.out, "%s is in the trash%s\nto undo it: holdfast booth restore %s\n", plain.Text(t.Name), until, plain.Text(t.ID))
+}
+
+func (r *run) boothTrash() *cobra.Command {
+	return &cobra.Command{
+		Use:   "trash",
+		Short: "List what is in the trash, and until when",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withAll(r, func(b booths) (reach.Trash, error) { return b.Trash(cmd.Context()) }, r.printTrash)
+		},
+	}
+}
+
+func (r *run) printTrash(t reach.Trash) {
+	if len(t.Trash) == 0 {
+		fmt.Fprintln(r.out, "the trash is empty")
+		return
+	}
+	rows := [][]string{{"ID", "NAME", "DELETED", "BY", "PURGED AFTER"}}
+	for _, e := range t.Trash {
+		purge := "-"
+		if e.PurgeAfter != "" {
+			purge = toSecond(e.PurgeAfter)
+		}
+		rows = append(rows, []string{plain.Text(e.ID), plain.Text(e.Name), toSecond(e.At), plain.Text(e.By), purge})
+	}
+	table(r.out, rows)
+	fmt.Fprintln(r.out, "to bring one back: holdfast booth restore ID")
+}
+
+func (r *run) boothRestore() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore ID",
+		Short: "Bring a booth back from the trash",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := operatorOnly("restore booths"); err != nil {
+				return err
+			}
+			err := withAll(r, func(b booths) (reach.Restored, error) { return b.Restore(cmd.Context(), args[0]) },
+				func(d reach.Restored) { fmt.Fprintf(r.out, "%s is back\n", plain.Text(d.Name)) })
+			if err != nil && problem.KindOf(err) == problem.Gone {
+				return r.notInTrash(args[0])
+			}
+			return err
+		},
+	}
+}
+
+// notInTrash answers that nothing in the trash has an id.
+func (r *run) notInTrash(id string) error {
+	r.status = problem.Gone.Exit()
+	line := fmt.Sprintf("there is nothing %q in the trash", plain.Text(id))
+	if r.json {
+		return r.document(struct {
+			ID    string      `json:"id"`
+			State booth.State `json:"state"`
+		}{id, booth.State{Kind: reach.StateGone, Line: line}})
+	}
+	fmt.Fprintf(r.err, "holdfast: %s\nhint: holdfast booth trash lists it\n", line)
+	return nil
+}
+
+func (r *run) boothSweep() *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Sweep now, as the desk does at each tick",
+		Long: `Sweep now, as the desk does at each tick: what has expired, and had already at
+the tick before, goes to the trash.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !dry {
+				if err := operatorOnly("sweep"); err != nil {
+					return err
+				}
+			}
+			return r.sweep(cmd.Context(), dry)
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would go, and what would not")
+	return cmd
+}
+
+func (r *run) sweep(ctx context.Context, dry bool) error {
+	return withAll(r, func(b booths) (reach.Report, error) { return b.Sweep(ctx, dry) }, func(d reach.Report) {
+		verb := "swept"
+		if dry {
+			verb = "would sweep"
+		}
+		fmt.Fprintf(r.out, "%s %s\n", verb, plain.Count(len(d.Swept), "booth"))
+		for _, name := range d.Swept {
+			fmt.Fprintf(r.out, "  %s\n", plain.Text(name))
+		}
+		if len(d.Spared) == 0 {
+			return
+		}
+		rows := [][]string{{"SPARED", "WHY"}}
+		for _, s := range d.Spared {
+			rows = append(rows, []string{plain.Text(s.Name), plain.Text(s.Why)})
+		}
+		table(r.out, rows)
+	})
+}
