@@ -130,11 +130,17 @@ type nothing struct{}
 
 // Ask asks a question, or edits one.
 func (r Remote) Ask(ctx context.Context, name string, q booth.Question) (booth.Asked, error) {
+	if q.Parts == nil {
+		q.Parts = []marks.Part{} // null is not what a list is written as
+	}
 	return post[booth.Asked](ctx, r, name, "/marks/ask", q)
 }
 
 // Answer answers a question.
 func (r Remote) Answer(ctx context.Context, name string, a booth.Reply) (booth.Asked, error) {
+	if a.Parts == nil {
+		a.Parts = map[string]marks.Value{}
+	}
 	return post[booth.Asked](ctx, r, name, "/marks/answer", a)
 }
 
