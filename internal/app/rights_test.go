@@ -21,7 +21,7 @@ const listening = "127.0.0.1:7433"
 // newTestHouse is a house that is not listening, with a booth "mine" and another.
 func newTestHouse(t *testing.T, set func(*config.Config)) (*house, *web.Site) {
 	t.Helper()
-	c := &config.Config{Home: t.TempDir(), Listen: listening, BasePath: "/", Login: config.LoginOpen, TTL: 24 * time.Hour}
+	c := &config.Config{Home: t.TempDir(), Listen: listening, BasePath: "/", Login: config.LoginOpen, TTL: 24 * time.Hour, Tick: time.Hour, TrashTTL: time.Hour}
 	if set != nil {
 		set(c)
 	}
@@ -31,7 +31,7 @@ func newTestHouse(t *testing.T, set func(*config.Config)) (*house, *web.Site) {
 	for _, name := range []string{"mine", "other"} {
 		write(t, filepath.Join(c.Booths(), name, "a.txt"), "a")
 	}
-	h, err := newHouse(c, web.Base{}, io.Discard)
+	h, err := newHouse(t.Context(), c, web.Base{}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +94,25 @@ var rights = map[string]struct{ path, open, login string }{
 	"GET /b/{booth}/{item...}":           {"/b/mine/a.txt", everybody, "operator observer worker"},
 	"PUT /b/{booth}/{item...}":           {"/b/mine/b.txt", "operator worker", "operator worker"},
 	"PUT /b/{booth}":                     {"/b/mine", "operator worker", "operator worker"},
+	"GET /b/{booth}/marks":               {"/b/mine/marks", everybody, "operator observer worker"},
+	"GET /b/{booth}/asks":                {"/b/mine/asks", everybody, "operator observer worker"},
+	"GET /b/{booth}/marks.json":          {"/b/mine/marks.json", everybody, "operator observer worker"},
+	"POST /b/{booth}/marks/ask":          {"/b/mine/marks/ask", "operator worker", "operator worker"},
+	"POST /b/{booth}/marks/withdraw":     {"/b/mine/marks/withdraw", "operator worker", "operator worker"},
+	"POST /b/{booth}/marks/note":         {"/b/mine/marks/note", "operator worker", "operator worker"},
+	"POST /b/{booth}/marks/flag":         {"/b/mine/marks/flag", "operator worker", "operator worker"},
+	"POST /b/{booth}/repair":             {"/b/mine/repair", "operator worker", "operator worker"},
+	"POST /b/{booth}/marks/answer":       {"/b/mine/marks/answer", "operator", "operator"},
+	"POST /b/{booth}/keep":               {"/b/mine/keep", "operator", "operator"},
+	"POST /b/{booth}/unkeep":             {"/b/mine/unkeep", "operator", "operator"},
+	"POST /b/{booth}/delete":             {"/b/mine/delete", "operator", "operator"},
+	"DELETE /b/{booth}":                  {"/b/mine", "operator", "operator"},
+	"DELETE /b/{booth}/{$}":              {"/b/mine/", "operator", "operator"},
+	"GET /trash":                         {"/trash", everybody, "operator observer"},
+	"GET /api/v1/trash":                  {"/api/v1/trash", everybody, "operator observer"},
+	"POST /trash/{id}/restore":           {"/trash/x/restore", "operator", "operator"},
+	"POST /api/v1/trash/{id}/restore":    {"/api/v1/trash/x/restore", "operator", "operator"},
+	"POST /api/v1/sweep":                 {"/api/v1/sweep?dry=1", "operator", "operator"},
 	"GET /c/{token}/{item...}":           {"/c/CONTENT/a.txt", everybody, everybody},
 	"GET /c/{token}":                     {"/c/CONTENT", everybody, everybody},
 	"GET /api/v1/booths":                 {"/api/v1/booths", everybody, "operator observer"},

@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/booth/desk"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/ledger"
+	"holdfast/internal/booth/sweep"
 	"holdfast/internal/durable"
 	"holdfast/internal/obs"
 	"holdfast/internal/problem"
@@ -72,7 +73,7 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		return err
 	}
 	defer lock.Release()
-	h, err := newHouse(c, base, log)
+	h, err := newHouse(ctx, c, base, log)
 	if err != nil {
 		return err
 	}
@@ -89,8 +90,8 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
-	watching := h.watch(ctx)
-	defer func() { end(); <-watching }()
+	watching, sweeping := h.watch(ctx), h.sweep(ctx)
+	defer func() { end(); <-watching; <-sweeping }()
 	return web.Serve(ctx, ln, site, web.ServeConfig{Log: h.log})
 }
 
@@ -123,6 +124,7 @@ type house struct {
 	deskDir *durable.Dir
 	data    *folder.Data
 	ledger  *ledger.Ledger
+	sweeper *sweep.Sweeper
 	log     *slog.Logger
 	metrics *obs.Metrics
 	events  *web.Events
@@ -133,7 +135,7 @@ type house struct {
 }
 
 // newHouse opens what is in a home that is prepared.
-func newHouse(c *config.Config, base web.Base, log io.Writer) (*house, error) {
+func newHouse(ctx context.Context, c *config.Config, base web.Base, log io.Writer) (*house, error) {
 	key, err := access.LoadOrCreateKey(c.DeskDir())
 	if err != nil {
 		return nil, err
@@ -147,13 +149,22 @@ func newHouse(c *config.Config, base web.Base, log io.Writer) (*house, error) {
 		deskDir.Close()
 		return nil, err
 	}
-	return &house{
+	h := &house{
 		config: c, base: base, key: key, data: data, deskDir: deskDir, ledger: ledger.New(deskDir),
 		log: obs.Logger(log, c.LogLevel), metrics: obs.NewMetrics(), events: web.NewEvents(maxStreams),
-	}, nil
+	}
+	h.sweeper, err = OpenSweeper(ctx, c, Sweepable{Data: data, Desk: deskDir, Ledger: h.ledger, Log: h.log, Holder: holderUp})
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
 }
 
 func (h *house) close() {
+	if h.sweeper != nil {
+		h.sweeper.Close()
+	}
 	h.data.Close()
 	h.deskDir.Close()
 }
@@ -178,7 +189,7 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 		return nil, err
 	}
 	h.desk, err = desk.New(desk.Config{
-		Data: h.data, Ledger: h.ledger, FolderPath: h.config.Booths(), TTL: h.config.TTL,
+		Data: h.data, Ledger: h.ledger, Sweeper: h.sweeper, FolderPath: h.config.Booths(), TTL: h.config.TTL,
 		Base: h.base, Key: h.key, Policy: policy, Log: h.log, Now: time.Now,
 		Live: func() string { return h.base.URL("events") + "?since=" + h.events.Current() },
 	})

@@ -52,6 +52,19 @@ type watcher struct {
 	*house
 	reports *fsnotify.Watcher
 	watched map[string]bool
+	arrived bool // a folder came since the arrivals were last recorded
+}
+
+// arrive has the sweeper record the booths that came: a copy brings old times
+// along, and counts from now.
+func (w *watcher) arrive(ctx context.Context) {
+	if !w.arrived {
+		return
+	}
+	w.arrived = false
+	if err := w.sweeper.Arrive(ctx); err != nil && ctx.Err() == nil {
+		w.log.Warn("arrivals are recorded at the next tick", "err", err)
+	}
 }
 
 // follow watches a folder; anything else is let be.
@@ -91,6 +104,7 @@ func (w *watcher) relay(ctx context.Context) {
 		case <-w.reports.Errors: // reports were lost; that may be a change too
 		case <-due:
 			due = nil
+			w.arrive(ctx)
 			w.events.Publish(topicBooths)
 			continue
 		}
@@ -100,15 +114,19 @@ func (w *watcher) relay(ctx context.Context) {
 	}
 }
 
-// note follows the booths as they come and go.
+// note tells the desk which booth it is about, at once, and follows the booths
+// as they come and go.
 func (w *watcher) note(e fsnotify.Event) {
-	if filepath.Dir(e.Name) != w.config.Booths() {
+	if in := filepath.Dir(e.Name); in != w.config.Booths() {
+		w.desk.Changed(filepath.Base(in))
 		return
 	}
+	w.desk.Changed(filepath.Base(e.Name))
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		w.forget(e.Name)
 	}
 	if e.Has(fsnotify.Create) {
 		w.follow(e.Name)
+		w.arrived = true
 	}
 }

@@ -106,6 +106,9 @@ func onPick(ctx context.Context, d *folder.Data, name folder.Name, change func(*
 		p, err = change(doc)
 		return err
 	})
+	if err != nil { // the question as it is, not as it was to be
+		p, _ = after.Pick(p.MarkID)
+	}
 	return NewAsked(name.String(), after.Rev, p), err
 }
 

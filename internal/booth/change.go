@@ -15,6 +15,9 @@ import (
 // lockPatience is how long a change waits until it has its booth to itself.
 const lockPatience = 10 * time.Second
 
+// faults makes the writes of a booth fail, in tests; nil outside of them.
+var faults durable.Faults
+
 // lockBooth takes the lock of a booth's own folder.
 func lockBooth(ctx context.Context, dir *durable.Dir) (*durable.Lock, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
@@ -49,10 +52,14 @@ func lockedOnce(ctx context.Context, d *folder.Data, name folder.Name, change fu
 	}
 	defer b.Close()
 	dir, err := durable.FromFile(b.Dir())
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return false, err
+	}
 	if err != nil {
 		return false, problem.Refusal("not-permitted", "The booth %q may not be read by this service. Nothing was changed.", name).Because(err)
 	}
 	defer dir.Close()
+	dir.Faults = faults
 	lock, err := lockBooth(ctx, dir)
 	if err != nil {
 		return false, err
@@ -71,28 +78,30 @@ func lockedOnce(ctx context.Context, d *folder.Data, name folder.Name, change fu
 
 // ChangeMarks changes a booth's marks: it reads them strictly under the booth's
 // lock, lets change do its part, and writes them if that changed anything. What
-// change refuses, and marks that are damaged, leave every byte as it is.
+// change refuses, and marks that are damaged, leave every byte as it is. The
+// reading is what is there afterwards: with an error, what was there before.
 func ChangeMarks(ctx context.Context, d *folder.Data, name folder.Name, change func(*marks.Document) error) (marks.Reading, error) {
-	var after marks.Reading
+	var there marks.Reading
 	err := locked(ctx, d, name, func(b *folder.Booth, dir *durable.Dir) error {
 		doc, err := editMarks(b)
 		if err != nil {
 			return err
 		}
-		if err := change(doc); err != nil {
+		there = doc.Reading()
+		if err := change(doc); err != nil || !doc.Changed() {
 			return err
-		}
-		after = doc.Reading()
-		if !doc.Changed() {
-			return nil
 		}
 		data, err := doc.Encode()
 		if err != nil {
 			return err
 		}
-		return dir.WriteFile(marks.File, data, 0o644)
+		if err := dir.WriteFile(marks.File, data, 0o644); err != nil {
+			return err
+		}
+		there = doc.Reading()
+		return nil
 	})
-	return after, err
+	return there, err
 }
 
 func editMarks(b *folder.Booth) (*marks.Document, error) {

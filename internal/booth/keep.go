@@ -17,23 +17,37 @@ type keepBody struct {
 	At  string `json:"at"`
 }
 
+// Kept is what became of a booth that was to be kept or released, in JSON.
+type Kept struct {
+	Name    string `json:"name"`
+	Changed bool   `json:"changed"`
+	State   State  `json:"state"`
+}
+
+// Keeping is the look as the answer to keeping or releasing the booth.
+func (l Look) Keeping(changed bool) Kept {
+	return Kept{text(l.Name.String()), changed, l.stateJSON()}
+}
+
 // Keep puts the keep marker into a booth. A booth that is kept stays as it is,
 // unless another reason is given for it. changed says whether it did anything.
 func Keep(ctx context.Context, d *folder.Data, name folder.Name, why, by string, now time.Time) (changed bool, err error) {
-	if len(why) > maxKeep/2 {
-		return false, problem.Refusal(problem.StepTooLarge, "A reason for keeping holds at most %d bytes. Nothing was changed.", maxKeep/2)
+	why = text(why)
+	body, err := canon.Encode(keepBody{why, text(by), stamp(now)})
+	if err != nil {
+		return false, err
+	}
+	if body = append(body, '\n'); len(body) > maxKeep {
+		return false, problem.Refusal(problem.StepTooLarge, "The reason for keeping is too long. Nothing was changed.")
 	}
 	err = locked(ctx, d, name, func(b *folder.Booth, dir *durable.Dir) error {
 		there, err := b.Sentinel()
 		if err != nil || there && (why == "" || why == keptWhy(b)) {
 			return err
 		}
-		body, err := canon.Encode(keepBody{text(why), text(by), stamp(now)})
-		if err != nil {
-			return err
-		}
-		changed = true
-		return dir.WriteFile(KeepFile, append(body, '\n'), 0o644)
+		err = dir.WriteFile(KeepFile, body, 0o644)
+		changed = err == nil
+		return err
 	})
 	return changed, err
 }

@@ -10,6 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/internal/booth/folder"
@@ -190,21 +193,51 @@ func List(ctx context.Context, d *folder.Data, t Terms) ([]Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	looks := make([]Look, 0, len(names))
-	for _, n := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("list booths: %w", err)
-		}
-		b, err := d.Booth(n)
-		switch {
-		case err == nil:
-			looks = append(looks, At(ctx, b, t))
-			b.Close()
-		case problem.KindOf(err) != problem.Gone:
-			looks = append(looks, unopened(n, err, t))
+	found := make([]*Look, len(names))
+	var next atomic.Int64
+	var lookers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), maxLookers, len(names)) {
+		lookers.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(names) {
+					return
+				}
+				found[i] = Named(ctx, d, names[i], t)
+			}
+		})
+	}
+	lookers.Wait()
+	if err := ctx.Err(); err != nil && len(names) > 0 {
+		return nil, fmt.Errorf("list booths: %w", err)
+	}
+	looks := make([]Look, 0, len(found))
+	for _, l := range found {
+		if l != nil {
+			looks = append(looks, *l)
 		}
 	}
 	return looks, nil
+}
+
+// maxLookers is how many booths of a list are looked at at once.
+const maxLookers = 8
+
+// Named looks at the booth of a name, nil where there is none. One that cannot
+// be opened is held, like everything that cannot be read.
+func Named(ctx context.Context, d *folder.Data, n folder.Name, t Terms) *Look {
+	b, err := d.Booth(n)
+	var l Look
+	switch {
+	case err == nil:
+		l = At(ctx, b, t)
+		b.Close()
+	case problem.KindOf(err) != problem.Gone:
+		l = unopened(n, err, t)
+	default:
+		return nil
+	}
+	return &l
 }
 
 // unopened is the look of a booth of which only the name is known.

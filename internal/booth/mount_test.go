@@ -3,12 +3,14 @@
 package booth
 
 import (
+	"context"
 	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"holdfast/internal/booth/lifetime"
+	"holdfast/internal/booth/marks"
 	"holdfast/internal/problem"
 )
 
@@ -68,5 +70,75 @@ func TestAFullDiskLeavesTheManifest(t *testing.T) {
 	}
 	if got := look(b).Manifest; got.Title != "old" || got.Damage != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// case B20, on a disk that is full. Red when ChangeMarks truncates what is there.
+func TestAFullDiskLeavesTheMarks(t *testing.T) {
+	s := newShed(t)
+	b, dir := s.booth(t, "x")
+	b.Close()
+	tmpfs(t, dir, "size=16k")
+	b, _ = s.booth(t, "x")
+	fill := func() {
+		f, err := os.Create(dir + "/fill")
+		check(t, err)
+		for err == nil {
+			_, err = f.Write(make([]byte, 512))
+		}
+		check(t, f.Close())
+	}
+	for _, before := range []string{doc(openPick), doc(openPick, noOptions)} {
+		check(t, os.WriteFile(dir+"/"+marks.File, []byte(before), 0o644))
+		fill()
+		err := addNote(s, "x")
+		if before != doc(openPick) {
+			_, err = Repair(context.Background(), s.data, named(t, "x"))
+		}
+		step(t, err, problem.Failed, problem.StepNoSpace)
+		if got := content(t, dir+"/"+marks.File); got != before || len(names(t, dir)) != 2 {
+			t.Errorf("%q, %v", got, names(t, dir))
+		}
+		if _, ok := look(b).State.(lifetime.Held); !ok {
+			t.Errorf("%#v", look(b).State)
+		}
+		check(t, os.Remove(dir+"/fill"))
+	}
+}
+
+// case B27: a marker that cannot be removed, by anyone.
+func TestAMarkerThatIsAMountIsRefusedInWords(t *testing.T) {
+	s := newShed(t)
+	_, dir := s.booth(t, "x")
+	tmpfs(t, dir+"/"+KeepFile, "size=16k")
+	released, err := Release(context.Background(), s.data, named(t, "x"), now)
+	step(t, err, problem.Refused, "keep-marker")
+	if released || content(t, dir+"/.viewed") != "absent" {
+		t.Error("something was changed")
+	}
+}
+
+// A mount over the marks cannot be put aside. Red when Exchange's error has no
+// words.
+func TestAMountOverTheMarksIsNotMended(t *testing.T) {
+	s := newShed(t)
+	b, dir := s.booth(t, "x")
+	write(t, dir, marks.File, "")
+	other := t.TempDir() + "/f"
+	check(t, os.WriteFile(other, []byte("broken"), 0o644))
+	check(t, unix.Mount(other, dir+"/"+marks.File, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { check(t, unix.Unmount(dir+"/"+marks.File, unix.MNT_DETACH)) })
+	for range 2 {
+		done, err := Repair(context.Background(), s.data, named(t, "x"))
+		step(t, err, problem.Failed, "unwritable")
+		if done.Aside != "" || content(t, other) != "broken" {
+			t.Errorf("%+v", done)
+		}
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("left beside it: %v", got)
+	}
+	if h, ok := look(b).State.(lifetime.Held); !ok || h.Reason != lifetime.MarksHold {
+		t.Errorf("%#v", look(b).State)
 	}
 }

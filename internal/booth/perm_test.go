@@ -5,6 +5,7 @@ package booth
 // Root may read everything, so these run as an ordinary user: scripts/test-perm.
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"testing"
@@ -113,5 +114,69 @@ func TestPermAFolderThatMayNotBeWrittenIsNotDescribed(t *testing.T) {
 	}
 	if _, ok := look(b).State.(lifetime.Counting); !ok {
 		t.Errorf("%#v", look(b).State)
+	}
+}
+
+// case B26: mode 000. Red when Repair needs to read what it keeps, or changes its
+// mode.
+func TestPermMarksThatMayNotBeReadAreMendedAndKept(t *testing.T) {
+	permtest.Ordinary(t)
+	s := newShed(t)
+	_, dir := s.booth(t, "x")
+	write(t, dir, marks.File, doc(openPick))
+	permtest.Lock(t, dir+"/"+marks.File, 0)
+	done, _ := repair(t, s)
+	if done.Kept != 0 || len(done.Lost) == 0 {
+		t.Errorf("%+v", done)
+	}
+	st, err := os.Lstat(dir + "/" + done.Aside)
+	check(t, err)
+	if st.Mode().Perm() != 0 {
+		t.Errorf("mode %v", st.Mode())
+	}
+	permtest.Lock(t, dir+"/"+done.Aside, 0o600)
+	if got := content(t, dir+"/"+done.Aside); got != doc(openPick) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Red when marks that may not be read are taken for none: a note would put a
+// document in their place.
+func TestPermMarksThatMayNotBeReadAreNotWrittenOver(t *testing.T) {
+	permtest.Ordinary(t)
+	s := newShed(t)
+	_, dir := s.booth(t, "x")
+	write(t, dir, marks.File, doc(openPick))
+	permtest.Lock(t, dir+"/"+marks.File, 0)
+	step(t, addNote(s, "x"), problem.Refused, marks.StepDamaged)
+	permtest.Lock(t, dir+"/"+marks.File, 0o600)
+	if got := content(t, dir+"/"+marks.File); got != doc(openPick) {
+		t.Errorf("%q", got)
+	}
+}
+
+// case B27: what cannot be removed. Red when the refusal has no words of its own.
+func TestPermABoothThatMayNotBeWrittenIsNotChanged(t *testing.T) {
+	permtest.Ordinary(t)
+	for _, mode := range []fs.FileMode{0o500, 0} {
+		s := newShed(t)
+		_, dir := s.booth(t, "x")
+		write(t, dir, KeepFile, "")
+		write(t, dir, marks.File, "broken")
+		permtest.Lock(t, dir, mode)
+		ctx, x := context.Background(), named(t, "x")
+		released, err := Release(ctx, s.data, x, now)
+		step(t, err, problem.Refused, "not-permitted")
+		changed, kept := Keep(ctx, s.data, x, "why", "me", now)
+		step(t, kept, problem.Refused, "not-permitted")
+		done, err := Repair(ctx, s.data, x)
+		step(t, err, problem.Refused, "not-permitted")
+		if released || changed || done.Aside != "" {
+			t.Errorf("mode %o: %v, %v, %+v", mode, released, changed, done)
+		}
+		permtest.Lock(t, dir, 0o700)
+		if len(names(t, dir)) != 2 || content(t, dir+"/"+KeepFile) != "" || content(t, dir+"/"+marks.File) != "broken" {
+			t.Errorf("mode %o: %v", mode, names(t, dir))
+		}
 	}
 }

@@ -50,9 +50,12 @@ func Repair(ctx context.Context, d *folder.Data, name folder.Name) (Repaired, er
 		// A crash here leaves the damaged marks in place, and a copy of the mended
 		// ones beside them, which means nothing.
 		if err := b.Exchange(aside, marks.File); err != nil {
+			if problem.KindOf(err) != problem.Unknown {
+				_ = b.Discard(aside) // at worst it is one more copy
+			}
 			return err
 		}
-		done.Aside, done.Kept, done.Lost = aside, mended.Kept, mended.Lost
+		done.Aside, done.Kept, done.Lost = aside, mended.Kept, append(done.Lost, mended.Lost...)
 		return nil
 	})
 	return done, err

@@ -24,6 +24,24 @@ const imagesDir = "HOLDFAST_IMAGES"
 // look is a page to be looked at.
 type look struct{ name, path string }
 
+// everyQuestion is each kind and state of a question, a note and a flag.
+const everyQuestion = `{"schema":"holdfast.marks/v1","rev":9,"marks":[
+{"id":"p1","shape":"pick","by":"attempt/41","at":"2026-09-22T12:00:00Z","title":"Which palette should the final render use?","why":"Both passed the checks.\nThe warm one clips a little in the highlights.","priority":"high","rev":1,"parts":[
+ {"id":"palette","prompt":"Palette","kind":"choice","recommend":"warm","options":[{"id":"warm","label":"Warm","about":"clips at 2 % of the pixels","item":"warm.png"},{"id":"cold","label":"Cold","item":"cold.png"}]},
+ {"id":"sizes","prompt":"Sizes to render","kind":"multi","options":[{"id":"s","label":"640 × 360"},{"id":"m","label":"1280 × 720"},{"id":"l","label":"3840 × 2160"}]},
+ {"id":"go","prompt":"Start right away?","kind":"confirm"},
+ {"id":"words","prompt":"Anything to change first?","kind":"text","required":false}]},
+{"id":"p2","shape":"pick","by":"attempt/41","at":"2026-09-22T13:00:00Z","title":"Keep the old checkpoints?","rev":1,"parts":[{"id":"a","kind":"confirm","exact":true},{"id":"b","prompt":"And until when?","kind":"text"}],
+ "answer":{"by":"principal:local/desk/ada","at":"2026-09-22T14:00:00Z","via":"page","rev":1,"parts":{"a":{"confirm":true}},"comment":"ask me again for the date"}},
+{"id":"p3","shape":"pick","by":"attempt/40","at":"2026-09-22T10:00:00Z","title":"Which seed?","rev":2,"parts":[{"id":"a","prompt":"Seed","kind":"choice","options":[{"id":"7"},{"id":"42","label":"42, as in the paper"}]}],
+ "answer":{"by":"principal:local/desk/ada","at":"2026-09-22T14:00:00Z","via":"cli","rev":2,"parts":{"a":{"choices":["42"]}}},
+ "superseded":[{"why":"answered-again","answer":{"by":"principal:local/desk/ada","at":"2026-09-22T11:00:00Z","parts":{"a":{"choices":["7"]}}}}]},
+{"id":"p4","shape":"pick","by":"attempt/40","title":"Use the cluster?","parts":[{"id":"a","kind":"choice","options":[{"id":"y","label":"Yes"}]}],"answer":{"by":"principal:local/desk/ada","parts":{"a":{"none":true}}}},
+{"id":"p5","shape":"pick","by":"attempt/40","title":"Which mirror?","parts":[{"id":"a","kind":"text"}],"withdrawn":{"by":"attempt/40","at":"2026-09-22T11:00:00Z","reason":"found one that answers"}},
+{"id":"n1","shape":"note","by":"principal:local/desk/ada","at":"2026-09-22T12:00:00Z","text":"The grain in the shadows is on purpose.\nLeave it."},
+{"id":"f1","shape":"flag","by":"attempt/41","target":"cold.png","text":"banding in the sky"}
+]}`
+
 // gatherings is a desk with a booth of every kind, the awkward ones too.
 func gatherings(t *testing.T) (*Desk, []look) {
 	home := t.TempDir()
@@ -54,6 +72,10 @@ func gatherings(t *testing.T) (*Desk, []look) {
 	for i := range 200 {
 		d.Write("many", fmt.Sprintf("frame-%03d.png", i), picture)
 	}
+	d.Write("questions", "warm.png", picture)
+	d.Write("questions", "cold.png", picture)
+	d.Write("questions", "notes.txt", "words")
+	d.Write("questions", ".marks.json", everyQuestion)
 	d.Write("media", "talk.mp3", "none")
 	d.Write("media", "film.mp4", "none")
 	d.Write("media", "weights.bin", "\x00\x01")
@@ -68,6 +90,12 @@ func gatherings(t *testing.T) (*Desk, []look) {
 		{"text", "b/renders/view?f=render.log"},
 		{"markdown", "b/media/view?f=long.md"},
 		{"missing", "b/nowhere/"},
+		{"questions", "b/questions/"},
+		{"marks", "b/questions/marks"},
+		{"marks-damaged", "b/damaged/marks"},
+		{"marks-none", "b/nothing-in-it/marks"},
+		{"trash", "trash"},
+		{"lane", "?lane=counting"},
 		{"long", "b/" + long + "/"},
 		{"long-item", "b/" + long + "/view?f=" + long + ".png"},
 		{"empty", "b/nothing-in-it/"},

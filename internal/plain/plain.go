@@ -17,6 +17,15 @@ import (
 	"unicode/utf8"
 )
 
+// Lines is [Text] for what may have several lines: their ends stay.
+func Lines(s string) string {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = Text(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Text is s with everything invisible or misleading written out: \n, \x1b, \xff
 // for a byte that is no UTF-8, \u202e for a code point that turns direction or
 // does not show.

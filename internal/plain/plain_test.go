@@ -51,3 +51,10 @@ func TestSizesRoundAndNeverOverflowTheirUnit(t *testing.T) {
 		}
 	}
 }
+
+// Red when Lines gives the whole to Text, or ends a line at a bare carriage return.
+func TestLinesKeepTheirEnds(t *testing.T) {
+	if got := Lines("a\r\nb\n\x1b[2J\rc"); got != "a\nb\n"+Text("\x1b[2J\rc") || strings.Contains(got, "\r") {
+		t.Errorf("%q", got)
+	}
+}

@@ -32,6 +32,14 @@ type Problem struct {
 	Incident string `json:"incident,omitempty"` // finds the cause in the log
 }
 
+// NewProblem is an error as it is sent.
+func NewProblem(e *problem.Error) Problem {
+	return Problem{
+		Type: "about:blank", Title: http.StatusText(Status(e)), Status: Status(e), Detail: e.Reason,
+		Kind: e.Kind.String(), Step: e.Step, Reason: e.Reason, Hint: e.Hint,
+	}
+}
+
 // Status is the status for an error: by its step, where that says more than
 // its kind.
 func Status(e *problem.Error) int {
@@ -90,10 +98,7 @@ func (s *Site) fail(w *response, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // nobody is there to read it
 	}
 	e := publicWords(err)
-	p := Problem{
-		Type: "about:blank", Title: http.StatusText(Status(e)), Status: Status(e), Detail: e.Reason,
-		Kind: e.Kind.String(), Step: e.Step, Reason: e.Reason, Hint: e.Hint,
-	}
+	p := NewProblem(e)
 	if w.status != 0 || e.Kind == problem.Failed || e.Kind == problem.Unknown {
 		p.Incident = strings.ToLower(rand.Text()[:10])
 		s.log.Error("request failed", "incident", p.Incident, "route", w.route, "path", loggedPath(r.URL), "cause", err)

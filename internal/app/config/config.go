@@ -69,6 +69,11 @@ type Config struct {
 	Principal string
 	// TTL is how long a booth outlives its newest stamp.
 	TTL time.Duration
+	// Tick is how often the sweeper looks for booths whose time is up.
+	Tick time.Duration
+	// TrashTTL is how long the trash keeps a booth, in time that a desk runs; 0
+	// deletes at once.
+	TrashTTL time.Duration
 	// LogLevel is what the log holds: this level and above.
 	LogLevel slog.Level
 	// URL is the server that commands talk to instead of the folder; nil for none.
@@ -139,6 +144,16 @@ var Settings = []Setting{
 		set: setTTL,
 	},
 	{
+		Key: "booths.tick", Env: "HOLDFAST_TICK", Flag: "tick", Default: "15m",
+		Doc: "how often the sweeper looks for booths whose time is up; one goes no earlier than the second time",
+		set: setTick,
+	},
+	{
+		Key: "booths.trash_ttl", Env: "HOLDFAST_TRASH_TTL", Flag: "trash-ttl", Default: "48h",
+		Doc: "how long the trash keeps a booth, in time that the desk runs; 0 deletes at once",
+		set: setTrashTTL,
+	},
+	{
 		Key: "desk.log", Env: "HOLDFAST_LOG", Flag: "log", Default: "info",
 		Doc: "what the log holds: debug (every request), info, warn or error",
 		set: func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) },
@@ -200,16 +215,34 @@ func setLogin(c *Config, v string) error {
 	return fmt.Errorf("it is open or required")
 }
 
-func setTTL(c *Config, v string) error {
+func setTTL(c *Config, v string) (err error) {
+	c.TTL, err = parsePositive(v)
+	return err
+}
+
+func setTick(c *Config, v string) (err error) {
+	c.Tick, err = parsePositive(v)
+	return err
+}
+
+func setTrashTTL(c *Config, v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		return fmt.Errorf("it is a duration, as in 48h, or 0")
+	}
+	c.TrashTTL = d
+	return nil
+}
+
+func parsePositive(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
 	if err != nil {
-		return fmt.Errorf("it is a duration, as in 24h or 90m")
+		return 0, fmt.Errorf("it is a duration, as in 24h or 90m")
 	}
 	if d <= 0 {
-		return fmt.Errorf("it must be longer than nothing")
+		return 0, fmt.Errorf("it must be longer than nothing")
 	}
-	c.TTL = d
-	return nil
+	return d, nil
 }
 
 func setURL(c *Config, v string) error {

@@ -46,13 +46,15 @@ func value(c *Config, name string) Value {
 
 // A value for each setting that is not its default, and the next ones.
 var samples = map[string][3]string{
-	"desk.listen":    {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"},
-	"desk.base_path": {"/a/", "/b/", "/c/"},
-	"desk.hosts":     {"a.example", "b.example", "c.example"},
-	"desk.login":     {"required", "open", "required"},
-	"booths.ttl":     {"1h", "2h", "3h"},
-	"desk.principal": {"p:a", "p:b", "p:c"},
-	"desk.log":       {"debug", "warn", "error"},
+	"desk.listen":      {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"},
+	"desk.base_path":   {"/a/", "/b/", "/c/"},
+	"desk.hosts":       {"a.example", "b.example", "c.example"},
+	"desk.login":       {"required", "open", "required"},
+	"booths.ttl":       {"1h", "2h", "3h"},
+	"booths.tick":      {"1m", "2m", "3m"},
+	"booths.trash_ttl": {"1h", "2h", "0"},
+	"desk.principal":   {"p:a", "p:b", "p:c"},
+	"desk.log":         {"debug", "warn", "error"},
 }
 
 // Flag before environment before file before default, for each setting. Red when
@@ -134,6 +136,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"[desk]\nhosts = [\"http://a\"]\n":                      "desk.hosts",
 		"[desk]\nhosts = [\"a@b\"]\n":                           "desk.hosts",
 		"[desk]\nhosts = [1]\n":                                 "desk.hosts is a list of something other than text",
+		"[booths]\ntick = \"0s\"\n":                             "booths.tick",
+		"[booths]\ntrash_ttl = \"-1s\"\n":                       "booths.trash_ttl",
 		"[booths]\nttl = \"24\"\n":                              "booths.ttl",
 		"[booths]\nttl = \"0s\"\n":                              "booths.ttl",
 		"[booths]\nttl = \"-1h\"\n":                             "booths.ttl",

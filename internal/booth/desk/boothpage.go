@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/marks"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
@@ -23,7 +24,11 @@ const maxBoard = maxProse
 
 type boothPage struct {
 	Page      page
-	Card      card
+	Head      headView
+	Version   string
+	Marks     string // address of the marks page
+	Said      string // what is on it
+	Open      []pickView
 	Newest    string
 	Links     string // boards: how many links
 	Summary   string
@@ -80,8 +85,10 @@ func (d *Desk) serveBooth(w http.ResponseWriter, r *http.Request) error {
 		return d.serveZip(w, r, b)
 	}
 	d.viewed(r, b)
+	live := d.Live()
 	l := booth.At(r.Context(), b, d.terms())
 	p := d.boothPage(r, l)
+	p.Page.Live = live
 	switch l.Kind {
 	case booth.Report:
 		d.report(r, b, &p)
@@ -105,18 +112,22 @@ func (d *Desk) viewed(r *http.Request, b *folder.Booth) {
 func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 	p := boothPage{
 		Page:    d.pages.page(r, plain.Text(l.Title())),
-		Card:    d.card(l),
+		Head:    d.head(r, l, "booth"),
+		Marks:   d.Base.URL("b", l.Name.String(), "marks"),
+		Said:    saidWords(l),
 		Summary: plain.Text(l.Manifest.Summary),
 		Sandbox: web.SandboxTokens,
 		Files:   l.Kind != booth.Gallery,
 		Empty:   len(l.Items) == 0,
 	}
-	if n := l.Survey.Newest; !n.At.IsZero() {
+	if n := l.Survey.Newest; n.Clock != 0 {
 		p.Newest = "last touched " + ago(n.At, l.At)
 	}
 	if len(l.Items) > 0 {
 		p.Zip = d.Base.URL("b", l.Name.String(), "") + "?download=1"
 	}
+	p.Open, _ = d.pickViews(r, l, "booth", nil)
+	p.Version = fingerprint([]any{p.Head.Card.Line, p.Head.Card.Count, l.Marks.Rev, p.Said, p.Open})
 	p.Problems = problems(l)
 	for i, u := range l.Survey.Unserved {
 		if i == pageSize {
@@ -127,6 +138,28 @@ func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 	}
 	d.fillTiles(r, l, &p)
 	return p
+}
+
+// saidWords is what is on the marks page, in a few words.
+func saidWords(l booth.Look) string {
+	picks, remarks := 0, 0
+	for _, m := range l.Marks.Marks {
+		switch m.(type) {
+		case marks.Pick:
+			picks++
+		case marks.Note, marks.Flag:
+			remarks++
+		}
+	}
+	switch {
+	case picks > 0 && remarks > 0:
+		return fmt.Sprintf("%s, %s", plain.Count(picks, "question"), plain.Count(remarks, "note"))
+	case picks > 0:
+		return plain.Count(picks, "question")
+	case remarks > 0:
+		return plain.Count(remarks, "note")
+	}
+	return "Notes"
 }
 
 // problems are the things about a booth that somebody should know and mend.

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ type card struct {
 	LifeClass  string // open, damaged, kept, counting
 	OpenBeside string // how many picks are open; empty for none
 	Cover      string
+	Delete     string // where the × goes
 }
 
 func (d *Desk) card(l booth.Look) card {
@@ -38,6 +38,8 @@ func (d *Desk) card(l booth.Look) card {
 		Count: plain.Count(len(l.Items), "item"),
 		Size:  plain.Size(l.Survey.Bytes),
 		Line:  plain.Text(l.Line()),
+
+		Delete: d.Base.URL("b", name, "delete"),
 	}
 	c.LifeClass, c.OpenBeside = lifeClass(l)
 	return c
@@ -75,6 +77,11 @@ func lifeClass(l booth.Look) (class, beside string) {
 	return "counting", beside
 }
 
+func isKept(l booth.Look) bool {
+	_, kept := l.State.(lifetime.Kept)
+	return kept
+}
+
 // Most bytes of a picture that a page of many loads by itself.
 const (
 	maxCover = 512 << 10
@@ -98,73 +105,52 @@ func isPicture(name string) bool {
 // lane is a part of the index.
 type lane struct {
 	ID, Title, About string
-	Cards            []card
+	entries          []*entry
 }
 
-// lanes sorts booths into what waits, what needs repair, what counts down and
+// lanesOf sorts booths into what waits, what needs repair, what counts down and
 // what is kept. A booth is in each lane that it belongs to, and in at least one.
-func (d *Desk) lanes(looks []booth.Look, cover func(booth.Look) string) []lane {
-	looks = slices.Clone(looks)
-	slices.SortFunc(looks, newestFirst)
+func lanesOf(booths map[string]*entry) []lane {
 	waiting := lane{ID: "waiting", Title: "Waiting for you", About: "questions without an answer"}
-	repair := lane{ID: "repair", Title: "Needs repair", About: "something in it cannot be read, so nothing is decided"}
+	repair := lane{ID: "repair", Title: "Needs repair", About: "held for another reason than a question"}
 	counting := lane{ID: "counting", Title: "Counting down", About: "goes when nobody touches it"}
 	kept := lane{ID: "kept", Title: "Kept", About: "stays until it is released"}
-	cards := make(map[folder.Name]card, len(looks))
-	for _, l := range looks {
-		c := d.card(l)
-		c.Cover = cover(l)
-		cards[l.Name] = c
-		switch s := l.State.(type) {
+	for _, e := range sorted(booths, newestFirst) {
+		switch s := e.look.State.(type) {
 		case lifetime.Kept:
-			kept.Cards = append(kept.Cards, c)
+			kept.entries = append(kept.entries, e)
 			if s.Marks != "" {
-				repair.Cards = append(repair.Cards, c)
+				repair.entries = append(repair.entries, e)
 			}
 		case lifetime.Held:
 			if s.Reason != lifetime.Open {
-				repair.Cards = append(repair.Cards, c)
+				repair.entries = append(repair.entries, e)
 			}
 		case lifetime.Counting:
-			counting.Cards = append(counting.Cards, c)
+			counting.entries = append(counting.entries, e)
 		}
 	}
-	slices.SortFunc(looks, longestWaiting)
-	for _, l := range looks {
-		if l.Marks.Open() > 0 {
-			waiting.Cards = append(waiting.Cards, cards[l.Name])
+	for _, e := range sorted(booths, longestWaiting) {
+		if e.look.Marks.Open() > 0 {
+			waiting.entries = append(waiting.entries, e)
 		}
 	}
-	var out []lane
-	for _, ln := range []lane{waiting, repair, counting, kept} {
-		if len(ln.Cards) > 0 {
-			out = append(out, ln)
-		}
-	}
-	return out
+	return []lane{waiting, repair, counting, kept}
 }
 
-// newestFirst is a total order: the newest stamp first, then by name.
-func newestFirst(a, b booth.Look) int {
-	if c := b.Survey.Newest.At.Compare(a.Survey.Newest.At); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Name.String(), b.Name.String())
-}
+// newestFirst has the newest stamp first.
+func newestFirst(a, b booth.Look) int { return b.Newest().At.Compare(a.Newest().At) }
 
-// longestWaiting is a total order: the oldest open question first, then by name.
-// One that does not say when it was asked counts from the newest stamp.
+// longestWaiting has the oldest open question first. One that does not say when
+// it was asked counts from the newest stamp.
 func longestWaiting(a, b booth.Look) int {
 	since := func(l booth.Look) time.Time {
 		if t, ok := l.Marks.Oldest(); ok {
 			return t
 		}
-		return l.Survey.Newest.At
+		return l.Newest().At
 	}
-	if c := since(a).Compare(since(b)); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Name.String(), b.Name.String())
+	return since(a).Compare(since(b))
 }
 
 // ago says how long before now a time was.

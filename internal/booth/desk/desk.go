@@ -33,6 +33,8 @@ var embedded embed.FS
 type Config struct {
 	Data   *folder.Data
 	Ledger *ledger.Ledger
+	// Sweeper deletes and gives back. Nothing else here does.
+	Sweeper Sweeper
 	// FolderPath is shown to the operator as the place to put booths.
 	FolderPath string
 	TTL        time.Duration
@@ -49,8 +51,10 @@ type Config struct {
 // Desk serves booths. It is safe for concurrent use.
 type Desk struct {
 	Config
-	pages  *pages
-	static *static
+	pages     *pages
+	static    *static
+	bells     bells
+	snapshots snapshots
 }
 
 // New makes a desk.
@@ -72,11 +76,30 @@ func New(c Config) (*Desk, error) {
 
 // Routes are the desk's addresses, each with the right that it needs.
 func (d *Desk) Routes() []web.Route {
-	get, put := http.MethodGet, http.MethodPut
+	get, put, post := http.MethodGet, http.MethodPut, http.MethodPost
 	return []web.Route{
 		{Method: get, Pattern: "/{$}", Action: access.ReadPages, Handler: d.serveIndex},
 		{Method: get, Pattern: "/b/{booth}/{$}", Action: access.ReadPages, Handler: d.serveBooth},
 		{Method: get, Pattern: "/b/{booth}/view", Action: access.ReadPages, Handler: d.serveView},
+		{Method: get, Pattern: "/b/{booth}/marks", Action: access.ReadPages, Handler: d.serveMarks},
+		{Method: get, Pattern: "/b/{booth}/asks", Action: access.ReadPages, Handler: d.serveAsks},
+		{Method: get, Pattern: "/b/{booth}/marks.json", Action: access.ReadPages, Handler: d.serveMarksJSON},
+		{Method: post, Pattern: "/b/{booth}/marks/ask", Action: access.Ask, MaxBody: maxRequest, Handler: d.serveAsk},
+		{Method: post, Pattern: "/b/{booth}/marks/answer", Action: access.Answer, MaxBody: maxRequest, Handler: d.serveAnswer},
+		{Method: post, Pattern: "/b/{booth}/marks/withdraw", Action: access.Withdraw, MaxBody: maxRequest, Handler: d.serveWithdraw},
+		{Method: post, Pattern: "/b/{booth}/marks/note", Action: access.Note, MaxBody: maxRequest, Handler: d.serveNote},
+		{Method: post, Pattern: "/b/{booth}/marks/flag", Action: access.Flag, MaxBody: maxRequest, Handler: d.serveFlag},
+		{Method: post, Pattern: "/b/{booth}/repair", Action: access.Repair, Handler: d.serveRepair},
+		{Method: post, Pattern: "/b/{booth}/keep", Action: access.Keep, Handler: d.serveKeep},
+		{Method: post, Pattern: "/b/{booth}/unkeep", Action: access.Keep, Handler: d.serveUnkeep},
+		{Method: post, Pattern: "/b/{booth}/delete", Action: access.Delete, Handler: d.serveDelete},
+		{Method: http.MethodDelete, Pattern: "/b/{booth}", Action: access.Delete, Handler: d.serveDelete},
+		{Method: http.MethodDelete, Pattern: "/b/{booth}/{$}", Action: access.Delete, Handler: d.serveDelete},
+		{Method: get, Pattern: "/trash", Action: access.ReadPages, Handler: d.serveTrash},
+		{Method: post, Pattern: "/trash/{id}/restore", Action: access.Delete, Handler: d.serveUndo},
+		{Method: get, Pattern: "/api/v1/trash", Action: access.ReadPages, Handler: d.serveTrashList},
+		{Method: post, Pattern: "/api/v1/trash/{id}/restore", Action: access.Delete, Handler: d.serveRestore},
+		{Method: post, Pattern: "/api/v1/sweep", Action: access.Delete, Handler: d.serveSweep},
 		{Method: get, Pattern: "/b/{booth}/{item...}", Action: access.ReadPages, Handler: d.serveItem},
 		{Method: put, Pattern: "/b/{booth}/{item...}", Action: access.Publish, MaxBody: booth.MaxItem, Handler: d.servePut},
 		{Method: get, Pattern: "/c/{token}/{item...}", Action: access.ReadContent, Handler: d.serveContent},

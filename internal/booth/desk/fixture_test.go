@@ -17,6 +17,9 @@ import (
 	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
+	"holdfast/internal/booth/sweep"
+	"holdfast/internal/durable"
 	"holdfast/internal/web"
 )
 
@@ -52,15 +55,24 @@ func serve(t testing.TB, o options) *site {
 	data, err := folder.OpenData(s.data)
 	check(t, err)
 	t.Cleanup(func() { data.Close() })
+	home, err := durable.OpenDir(t.TempDir())
+	check(t, err)
+	t.Cleanup(func() { home.Close() })
+	quiet := slog.New(slog.DiscardHandler)
+	known := ledger.New(home)
+	sweeper, err := sweep.Open(t.Context(), sweep.Config{
+		Data: data, Desk: home, Ledger: known, TTL: day, Tick: time.Hour, TrashTTL: day, Clock: sweep.SystemClock(), Log: quiet, Holder: "a test",
+	})
+	check(t, err)
+	t.Cleanup(func() { sweeper.Close() })
 	server := httptest.NewUnstartedServer(nil)
 	policy := access.Policy{LoginRequired: o.login}
 	hosts, err := web.NewHosts(server.Listener.Addr(), nil, nil)
 	check(t, err)
 	auth, err := web.NewAuth(web.AuthConfig{Key: s.key, Principal: principal, Links: new(access.Links), Base: s.base})
 	check(t, err)
-	quiet := slog.New(slog.DiscardHandler)
 	s.desk, err = New(Config{
-		Data: data, FolderPath: "/the/booths", TTL: day, Base: s.base, Key: s.key, Policy: policy, Log: quiet,
+		Data: data, Ledger: known, Sweeper: sweeper, FolderPath: "/the/booths", TTL: day, Base: s.base, Key: s.key, Policy: policy, Log: quiet,
 		Live: func() string { return s.base.URL("events") },
 		Now:  func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	})

@@ -5,44 +5,127 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
+	"time"
 
 	"holdfast/internal/access"
-	"holdfast/internal/booth"
 	"holdfast/internal/plain"
 	"holdfast/internal/web"
+)
+
+// How many cards a page of the index shows in all, and of each lane at least.
+const (
+	indexPageSize = 100
+	laneAtLeast   = 12
 )
 
 type indexPage struct {
 	Page    page
 	Version string // changes when what is shown changes
-	Lanes   []lane
+	Lanes   []laneView
+	Pager   pager
+	Age     string // of what is shown
 	Folder  string // empty where the reader is not the operator
+	Acts    bool   // the reader may delete
+	Trash   string // address; empty where nothing is in it
+	InTrash int
+	Aside   int    // booths that cannot go back to their names
+	Trashed string // what was just deleted
+	Undo    string
+}
+
+// laneView is what a page shows of a lane.
+type laneView struct {
+	ID, Title, About string
+	Count            int
+	Cards            []card
+	More             string // address of the whole lane; empty where this is it
 }
 
 func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
 	live := d.Live()
-	looks, err := booth.List(r.Context(), d.Data, d.terms())
+	snap, err := d.snapshot(r.Context())
 	if err != nil {
 		return err
 	}
-	p := indexPage{Page: d.pages.page(r, "Booths")}
+	p := indexPage{Page: d.pages.page(r, "Booths"), Age: "as of " + plural(d.Now().Sub(snap.at))}
 	p.Page.Live = live
 	if _, ok := web.PartyOf(r).(access.Operator); ok {
-		p.Folder = plain.Text(d.FolderPath)
+		p.Folder, p.Acts = plain.Text(d.FolderPath), true
+		d.trashNotice(r, &p)
 	}
-	p.Lanes = d.lanes(looks, func(l booth.Look) string {
-		item, ok := cover(l.Items)
-		if !ok {
-			return ""
-		}
-		return d.contentURL(r, l.Name.String(), item.String())
-	})
+	if id := r.URL.Query().Get("lane"); id != "" {
+		d.wholeLane(r, snap, id, &p)
+	} else {
+		d.firstCards(r, snap, &p)
+	}
 	p.Version = fingerprint(p.Lanes)
 	return d.pages.write(w, "index.html", p)
 }
 
+// plural is an age in seconds, in words.
+func plural(age time.Duration) string {
+	return plain.Count(int(max(age, 0)/time.Second), "second") + " ago"
+}
+
+// firstCards shows the beginning of each lane, as much as one page holds.
+func (d *Desk) firstCards(r *http.Request, snap *snapshot, p *indexPage) {
+	room := indexPageSize
+	for _, l := range snap.lanes {
+		if len(l.entries) == 0 {
+			continue
+		}
+		n := min(len(l.entries), max(room, laneAtLeast))
+		room -= n
+		v := d.laneView(r, l, l.entries[:n])
+		if n < len(l.entries) {
+			v.More = d.laneURL(l.ID, 1)
+		}
+		p.Lanes = append(p.Lanes, v)
+	}
+}
+
+// wholeLane shows a page of one lane.
+func (d *Desk) wholeLane(r *http.Request, snap *snapshot, id string, p *indexPage) {
+	for _, l := range snap.lanes {
+		if l.ID != id {
+			continue
+		}
+		n := len(l.entries)
+		last := max((n+indexPageSize-1)/indexPageSize, 1)
+		asked, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		at := min(max(asked, 1), last)
+		from, to := (at-1)*indexPageSize, min(at*indexPageSize, n)
+		p.Lanes = []laneView{d.laneView(r, l, l.entries[from:to])}
+		p.Pager = pager{Needed: last > 1, Words: fmt.Sprintf("%d to %d of %d", from+1, to, n)}
+		if at > 1 {
+			p.Pager.Previous = d.laneURL(id, at-1)
+		}
+		if at < last {
+			p.Pager.Next = d.laneURL(id, at+1)
+		}
+	}
+}
+
+func (d *Desk) laneURL(id string, page int) string {
+	return fmt.Sprintf("%s?lane=%s&page=%d", d.Base, url.QueryEscape(id), page)
+}
+
+func (d *Desk) laneView(r *http.Request, l lane, shown []*entry) laneView {
+	v := laneView{ID: l.ID, Title: l.Title, About: l.About, Count: len(l.entries)}
+	for _, e := range shown {
+		c := e.card
+		if e.cover.String() != "" {
+			c.Cover = d.contentURL(r, e.look.Name.String(), e.cover.String())
+		}
+		v.Cards = append(v.Cards, c)
+	}
+	return v
+}
+
 // fingerprint is short and differs when what is shown differs.
-func fingerprint(lanes []lane) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%v", lanes))
+func fingerprint(shown any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v", shown))
 	return hex.EncodeToString(sum[:6])
 }

@@ -53,11 +53,16 @@ func (p *pages) page(r *http.Request, title string) page {
 // write renders a page whole before the first byte is sent, so that a failure
 // is an error page and not half of one.
 func (p *pages) write(w http.ResponseWriter, name string, data any) error {
+	return p.writeStatus(w, http.StatusOK, name, data)
+}
+
+func (p *pages) writeStatus(w http.ResponseWriter, status int, name string, data any) error {
 	var b bytes.Buffer
 	if err := p.set.ExecuteTemplate(&b, name, data); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes()) // an error here is the reader's leaving
 	return nil
 }

@@ -13,13 +13,16 @@ import (
 	"holdfast/internal/booth"
 )
 
+// left is what is in a folder, but for what the sweeper wrote into the data folder.
 func left(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	check(t, err)
 	var out []string
 	for _, e := range entries {
-		out = append(out, e.Name())
+		if e.Name() != ".sweeper.json" {
+			out = append(out, e.Name())
+		}
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/plain"
@@ -38,6 +39,9 @@ type viewPage struct {
 	Sandbox        string
 	Losses         []string
 	Notice         string
+	Remarks        []remarkView
+	Target         string // the item's exact path
+	Flag, Note     string // where a flag and a note go; empty where the reader may not
 	Text           string
 	Prose          template.HTML
 }
@@ -84,6 +88,11 @@ func (d *Desk) viewPage(r *http.Request, l booth.Look, item folder.ItemPath, f *
 		Download: d.itemURL(name, path) + "?download=1",
 		Show:     showAs(kind),
 		Sandbox:  web.SandboxTokens,
+	}
+	p.Remarks = d.about(l, item)
+	if _, ok := web.PartyOf(r).(access.Operator); ok && l.Marks.Whole() {
+		p.Target = path
+		p.Flag, p.Note = d.Base.URL("b", name, "marks", "flag"), d.Base.URL("b", name, "marks", "note")
 	}
 	p.Alt = p.Caption
 	if p.Alt == "" {

@@ -125,7 +125,8 @@ func (b *Booth) ReadDot(name string, limit int64) ([]byte, error) {
 }
 
 // RemoveSentinel takes ".forever" away, whatever kind of file it is; a folder
-// that holds something is refused. removed is false where there was none.
+// that holds something is refused. removed says that it was there and is gone,
+// with an error too.
 func (b *Booth) RemoveSentinel() (removed bool, err error) {
 	removed, err = onDir(b.dir, func(fd int) (bool, error) {
 		m, err := statAt(fd, sentinelName)
@@ -146,7 +147,7 @@ func (b *Booth) RemoveSentinel() (removed bool, err error) {
 		case err != nil:
 			return false, err
 		}
-		return true, fsync(fd)
+		return true, confirm(fd, sentinelName)
 	})
 	if isAny(err, unix.ENOTEMPTY, unix.EEXIST) {
 		return false, problem.Refusal("keep-marker", "The keep marker (.forever) is a folder with something in it, so it was not removed. The booth is still kept.").
@@ -168,7 +169,27 @@ func (b *Booth) Exchange(one, other string) error {
 		if err := retry(func() error { return exchange(fd, one, other) }); err != nil {
 			return struct{}{}, err
 		}
-		return struct{}{}, fsync(fd)
+		return struct{}{}, confirm(fd, other)
 	})
 	return writeWords(other, err)
+}
+
+// Discard removes a file at the booth's top that the caller made and nobody has
+// a use for.
+func (b *Booth) Discard(name string) error {
+	if !oneComponent(name) {
+		return problem.New(problem.Failed, problem.StepInternal, "%q is no file name", name)
+	}
+	_, err := onDir(b.dir, func(fd int) (struct{}, error) {
+		return struct{}{}, retry(func() error { return unix.Unlinkat(fd, name, 0) })
+	})
+	return writeWords(name, err)
+}
+
+// confirm has the disk confirm what was done to name in dir.
+func confirm(dir int, name string) error {
+	if err := fsync(dir); err != nil {
+		return problem.New(problem.Unknown, "sync-directory", "Whether the change of %q outlasts a crash cannot be told: look again.", name).Because(err)
+	}
+	return nil
 }

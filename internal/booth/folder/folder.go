@@ -66,25 +66,36 @@ func (d *Data) Dir() *os.File { return d.dir }
 // with a dot, in bytewise order. One that cannot be looked at is listed, so
 // that it does not disappear; opening it says why.
 func (d *Data) Names() ([]Name, error) {
-	names, err := onDir(d.dir, func(fd int) (names []Name, err error) {
-		self, err := openAt(fd, ".", dirFlags) // a descriptor, and so a read position, of our own
-		if err != nil {
-			return nil, err
+	var names []Name
+	err := d.each(func(fd int, s string) {
+		if n, err := ParseName(s); err == nil && maybeBooth(fd, s) {
+			names = append(names, n)
 		}
-		defer unix.Close(self)
-		err = eachName(self, make([]byte, direntBuffer), func(s string) error {
-			if n, err := ParseName(s); err == nil && maybeBooth(fd, s) {
-				names = append(names, n)
-			}
-			return nil
-		})
-		return names, err
 	})
 	if err != nil {
-		return nil, problem.New(problem.Failed, "data", "The data folder cannot be listed.").Because(err)
+		return nil, err
 	}
 	slices.SortFunc(names, func(a, b Name) int { return strings.Compare(a.s, b.s) })
 	return names, nil
+}
+
+// each calls f with the folder's descriptor and the name of each thing in it.
+func (d *Data) each(f func(fd int, name string)) error {
+	_, err := onDir(d.dir, func(fd int) (struct{}, error) {
+		self, err := openAt(fd, ".", dirFlags) // a descriptor, and so a read position, of our own
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer unix.Close(self)
+		return struct{}{}, eachName(self, make([]byte, direntBuffer), func(name string) error {
+			f(fd, name)
+			return nil
+		})
+	})
+	if err != nil {
+		return problem.New(problem.Failed, "data", "The data folder cannot be listed.").Because(err)
+	}
+	return nil
 }
 
 func maybeBooth(data int, name string) bool {
@@ -97,28 +108,7 @@ func maybeBooth(data int, name string) bool {
 
 // Booth opens a booth. One that is absent, or is not a directory, or is a link
 // to one, is Gone at step "booth".
-func (d *Data) Booth(name Name) (*Booth, error) {
-	b, err := onDir(d.dir, func(fd int) (*Booth, error) {
-		dirfd, err := openBoothAt(fd, name.s)
-		if err != nil {
-			return nil, err
-		}
-		meta, err := statFD(dirfd)
-		if err != nil {
-			unix.Close(dirfd)
-			return nil, err
-		}
-		return &Booth{dir: os.NewFile(uintptr(dirfd), name.s), name: name, meta: meta}, nil
-	})
-	switch {
-	case err == nil:
-		return b, nil
-	case isAny(err, unix.ENOENT, unix.ENOTDIR, unix.ELOOP):
-		return nil, problem.New(problem.Gone, "booth", "There is no booth %q.", name.s).Because(err)
-	default:
-		return nil, problem.New(problem.Failed, "booth", "The booth %q cannot be opened.", name.s).Because(err)
-	}
-}
+func (d *Data) Booth(name Name) (*Booth, error) { return d.OpenAt(name.Place(), name) }
 
 // Create makes a booth's folder if there is none, and opens it. Something else
 // of that name is refused.

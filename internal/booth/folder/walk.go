@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,9 @@ var (
 // opens nothing but directories. A file that vanishes meanwhile is not a
 // failure; a context that ends is one.
 func (b *Booth) Survey(ctx context.Context, now time.Time) Survey {
-	w := walk{ctx: ctx, now: now.UnixNano(), buf: make([]byte, direntBuffer), newest: math.MinInt64}
+	buf, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	w := walk{ctx: ctx, now: now.UnixNano(), buf: *buf, newest: math.MinInt64}
 	_, err := onDir(b.dir, func(fd int) (struct{}, error) { return struct{}{}, w.top(fd) })
 	if err != nil {
 		w.fail(".", err)
@@ -34,6 +37,10 @@ func (b *Booth) Survey(ctx context.Context, now time.Time) Survey {
 	return *s
 }
 
+// buffers are for reading directories: clearing a fresh one costs more than a
+// small booth's whole walk.
+var buffers = sync.Pool{New: func() any { b := make([]byte, direntBuffer); return &b }}
+
 // walk is a survey in the making. It keeps one descriptor per level.
 type walk struct {
 	Survey
@@ -43,6 +50,7 @@ type walk struct {
 	device uint64
 	newest int64  // Survey.Newest.At
 	buf    []byte // scratch of the directory that is being read
+	seal   *sum   // nil but for [Booth.Seal]
 }
 
 // place is a directory in the walk.
@@ -199,6 +207,9 @@ func (w *walk) stamp(at place, name string, m meta) {
 		return at.below(name)
 	}
 	t, clock := stampOf(m)
+	if w.seal != nil {
+		w.sealed(full(), m, t)
+	}
 	if at.depth == 0 && name == viewName && m.isRegular() {
 		clock = View
 	}
@@ -215,12 +226,24 @@ func (w *walk) stamp(at place, name string, m meta) {
 	}
 }
 
+// sealed takes in an entry. The size of a directory says nothing of it.
+func (w *walk) sealed(path string, m meta, stamp int64) {
+	size := m.size
+	if m.isDir() {
+		size = 0
+	}
+	w.seal.add("entry", path, stamp, size, int64(m.mode&unix.S_IFMT))
+}
+
 // machinery says whether name is ".*.lock".
 func machinery(name string) bool {
 	return name != "" && name[0] == '.' && strings.HasSuffix(name[1:], ".lock")
 }
 
 func (w *walk) fail(path string, err error) {
+	if w.seal != nil {
+		w.seal.add("failure", path)
+	}
 	if w.Failure == nil || path < w.Failure.Path {
 		w.Failure = &Failure{path, err}
 	}

@@ -1,9 +1,11 @@
 // Package ledger is what the desk keeps about booths, outside of them, in its
 // own folder of the home: when each was first seen, which of them wait for the
-// review of a node, and when somebody last waited for an answer in one.
+// review of a node, when somebody last waited for an answer in one, and what the
+// sweeper's last tick saw.
 //
 //	seen.json    {"schema":"holdfast.seen/v1","seen":{KEY:TIME,…}}
 //	holds.json   {"schema":"holdfast.holds/v1","holds":{NAME:NODE,…}}
+//	ticks.json   {"schema":"holdfast.ticks/v1",…}, see [Ticks]
 //
 // Canonical JSON, each replaced whole. NAME is a booth's exact name, escaped for
 // a URL; KEY is NAME, and the device, inode and birth time of the booth's folder
@@ -12,7 +14,8 @@
 //
 // A file that is absent says nothing yet. One that is there and cannot be read
 // whole holds every booth ([Records]): nothing is deleted on a read that failed.
-// It is mended by removing it, after which every booth counts from then.
+// It is mended by removing it, after which every booth counts from then. Ticks
+// alone hold nothing: without them the sweeper counts from the start.
 package ledger
 
 import (
@@ -94,6 +97,9 @@ func (r Records) Arrival(name folder.Name, id folder.FileID, now time.Time) life
 		return lifetime.ArrivalSeen{At: at}
 	}
 }
+
+// Seen is the whole record of arrivals, by [Key]. It is not to be changed.
+func (r Records) Seen() (map[string]time.Time, error) { return r.seen, r.seenErr }
 
 // Review is whether a node waits for review of the booth.
 func (r Records) Review(name folder.Name) lifetime.Review {
@@ -190,6 +196,9 @@ func (l *Ledger) SetHolds(holds map[folder.Name]string) error {
 }
 
 func (l *Ledger) write(name string, doc any) error {
+	if l.err != nil {
+		return l.err
+	}
 	data, err := canon.Encode(doc)
 	if err != nil {
 		return err

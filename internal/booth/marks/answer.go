@@ -56,8 +56,8 @@ func (d *Document) Answer(id string, r Reply, who Who) (Pick, error) {
 		}
 	}
 	at := who.ident("").At
-	members["answer"] = Answer{By: who.By, At: at, Via: who.Via, Rev: p.Rev, Parts: parts, Comment: r.Comment}
-	members["changed"] = d.touch()
+	members["answer"] = Answer{By: who.By, At: at, Via: who.Via, Rev: p.revision(), Parts: parts, Comment: r.Comment}
+	members["changed"] = d.next()
 	if err := d.put(i, members); err != nil {
 		return p, err
 	}
@@ -67,13 +67,13 @@ func (d *Document) Answer(id string, r Reply, who Who) (Pick, error) {
 // mayAnswer refuses an answer to something else than what is there.
 func (d *Document) mayAnswer(p Pick, r Reply) error {
 	changed := p.Changed
-	if changed == 0 || changed > d.rev { // its writer did not say when
+	if changed <= 0 || changed > d.rev { // its writer did not say when
 		changed = d.rev
 	}
 	switch {
 	case p.Withdrawn != nil:
 		return problem.Refusal(StepWithdrawn, "The question %q was withdrawn by %s, so there is nothing to answer. Nothing was changed.", p.Title, p.Withdrawn.By)
-	case r.Question != 0 && r.Question != max(p.Rev, 1):
+	case r.Question != 0 && r.Question != p.revision():
 		return problem.Refusal(StepStale, "The question %q was edited since you saw it. Nothing was changed.", p.Title).
 			WithHint("read it again, and answer what it asks now")
 	case r.Document != 0 && (r.Document < changed || r.Document > d.rev):
@@ -100,11 +100,15 @@ func (p Pick) merge(values map[string]Value) (map[string]Value, error) {
 		if !asked {
 			return nil, wrongAnswer(p, fmt.Errorf("it asks no part %q", id))
 		}
-		if !v.answers(part) {
-			if v.None && part.Exact {
-				return nil, wrongAnswer(p, fmt.Errorf("part %q wants one of its options", id))
-			}
+		switch {
+		case v.None && part.Exact:
+			return nil, wrongAnswer(p, fmt.Errorf("part %q wants one of its options", id))
+		case v.None && len(v.Choices) > 0:
+			return nil, wrongAnswer(p, fmt.Errorf("it says both some and none of part %q", id))
+		case v.empty():
 			continue
+		case !v.answers(part):
+			return nil, wrongAnswer(p, fmt.Errorf("part %q wants an answer of the kind %s", id, part.Kind))
 		}
 		v = v.only(part)
 		if err := part.checkValue(v); err != nil {

@@ -1,7 +1,9 @@
 package marks
 
 import (
+	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -76,16 +78,24 @@ func (q Question) checkLimits() error {
 			return errors.New("it recommends an option that it does not offer")
 		}
 	}
-	return errors.Join(checkTexts(lines, maxLine), checkTexts(words, maxWords))
+	if err := checkTexts(lines, maxLine); err != nil {
+		return err
+	}
+	return checkTexts(words, maxWords)
 }
+
+var (
+	errLong    = errors.New("a text in it is too long")
+	errNotUTF8 = errors.New("a text in it is not UTF-8")
+)
 
 func checkTexts(all []string, most int) error {
 	for _, s := range all {
 		switch {
 		case len(s) > most:
-			return errors.New("a text in it is too long")
+			return errLong
 		case !utf8.ValidString(s):
-			return errors.New("a text in it is not UTF-8")
+			return errNotUTF8
 		}
 	}
 	return nil
@@ -110,28 +120,36 @@ func (d *Document) Ask(q Question, who Who) (Pick, error) {
 	if err := q.Check(); err != nil {
 		return Pick{}, err
 	}
-	if q.Key != "" {
-		for _, e := range d.entries {
-			p, ok := e.mark.(Pick)
-			switch {
-			case !ok || p.Key != q.Key:
-			case p.question().same(q):
-				return p, nil
-			default:
-				return Pick{}, problem.Refusal("key-taken", "The key %q was used for another question, %s (%s). Nothing was asked.", q.Key, p.MarkID, p.Title).
-					WithHint("use another key, or --edit %s to ask this instead", p.MarkID)
-			}
+	if p, taken := d.keyed(q.Key); taken {
+		if p.question().same(q) {
+			return p, nil
 		}
+		return Pick{}, keyTaken(p).WithHint("use another key, or --edit %s to ask this instead", p.MarkID)
 	}
 	p := Pick{
 		Ident: who.ident(d.nextID("p")), Title: q.Title, Why: q.Why, Parts: q.Parts,
-		Priority: q.Priority, Key: q.Key, Rev: 1, Changed: d.touch(),
+		Priority: q.Priority, Key: q.Key, Rev: 1, Changed: d.next(),
 	}
 	return p, d.append("pick", p)
 }
 
+// keyed is the question that was asked with a key.
+func (d *Document) keyed(key string) (Pick, bool) {
+	for _, e := range d.entries {
+		if p, ok := e.mark.(Pick); ok && key != "" && p.Key == key {
+			return p, true
+		}
+	}
+	return Pick{}, false
+}
+
+func keyTaken(p Pick) *problem.Error {
+	return problem.Refusal("key-taken", "The key %q was used for another question, %s (%s). Nothing was asked.", p.Key, p.MarkID, p.Title)
+}
+
 // Revise asks q in place of the question that has the id. An answer to the old
-// one is superseded. Asking the same changes nothing.
+// one is superseded. A part that is asked as before stays as it was written, with
+// what this version does not know of it. Asking the same changes nothing.
 func (d *Document) Revise(id string, q Question, who Who) (Pick, error) {
 	i, p, err := d.pick(id)
 	if err == nil {
@@ -143,12 +161,18 @@ func (d *Document) Revise(id string, q Question, who Who) (Pick, error) {
 	if q.Key == "" {
 		q.Key = p.Key
 	}
+	if other, taken := d.keyed(q.Key); taken && other.MarkID != id {
+		return Pick{}, keyTaken(other)
+	}
 	if p.question().same(q) && p.Withdrawn == nil {
 		return p, nil
 	}
 	members := map[string]any{
-		"title": q.Title, "parts": q.Parts, "why": orNil(q.Why), "priority": orNil(q.Priority), "key": orNil(q.Key),
-		"rev": p.Rev + 1, "changed": d.touch(), "withdrawn": nil, "answer": nil, "edited": who.ident(id),
+		"title": q.Title, "why": orNil(q.Why), "priority": orNil(q.Priority), "key": orNil(q.Key),
+		"rev": p.revision() + 1, "changed": d.next(), "withdrawn": nil, "answer": nil, "edited": who.ident(id),
+	}
+	if members["parts"], err = d.rewrite(i, q.Parts); err != nil {
+		return Pick{}, err
 	}
 	if p.Answer != nil {
 		if members["superseded"], err = d.supersede(i, "question-edited"); err != nil {
@@ -159,6 +183,25 @@ func (d *Document) Revise(id string, q Question, who Who) (Pick, error) {
 		return Pick{}, err
 	}
 	return d.at(i), nil
+}
+
+// rewrite is what parts are written as in place of those of entry i.
+func (d *Document) rewrite(i int, parts []Part) ([]any, error) {
+	var before []json.RawMessage
+	if err := json.Unmarshal(d.entries[i].raw["parts"], &before); err != nil {
+		return nil, err
+	}
+	was := d.at(i).Parts
+	all := make([]any, 0, len(parts))
+	for _, part := range parts {
+		all = append(all, part)
+		for n := range was {
+			if reflect.DeepEqual(was[n], part) {
+				all[len(all)-1] = before[n]
+			}
+		}
+	}
+	return all, nil
 }
 
 func orNil(s string) any {
@@ -188,18 +231,23 @@ func (d *Document) Withdraw(id, why string, who Who) (Pick, error) {
 	if who.By == "" {
 		who.By = "the asker"
 	}
-	if err := d.put(i, map[string]any{"withdrawn": Withdrawn{By: who.By, At: at, Reason: why}, "changed": d.touch()}); err != nil {
+	if err := d.put(i, map[string]any{"withdrawn": Withdrawn{By: who.By, At: at, Reason: why}, "changed": d.next()}); err != nil {
 		return Pick{}, err
 	}
 	return d.at(i), nil
 }
 
-// limits refuses words that are too long, or none.
+// limits refuses words that are too long, or no text.
 func limits(words ...string) error {
-	if err := checkTexts(words, maxWords); err != nil {
+	err := checkTexts(words, maxWords)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errLong):
 		return problem.Refusal(problem.StepTooLarge, "This cannot be written: %v. Nothing was changed.", err)
+	default:
+		return problem.New(problem.Usage, "text", "This cannot be written: %v. Nothing was changed.", err)
 	}
-	return nil
 }
 
 // AddNote writes a note, about an item where target names one.
@@ -210,7 +258,6 @@ func (d *Document) AddNote(text, target string, who Who) (Note, error) {
 	if err := limits(text, target); err != nil {
 		return Note{}, err
 	}
-	d.touch()
 	n := Note{Ident: who.ident(d.nextID("n")), Text: text, Target: target}
 	return n, d.append("note", n)
 }
@@ -232,12 +279,10 @@ func (d *Document) AddFlag(target, text string, who Who) (Flag, error) {
 		case f.Text == text:
 			return f, nil
 		}
-		d.touch()
 		err := d.put(i, map[string]any{"text": orNil(text), "at": who.ident("").At})
 		f, _ = d.entries[i].mark.(Flag)
 		return f, err
 	}
-	d.touch()
 	f := Flag{Ident: who.ident(d.nextID("f")), Target: target, Text: text}
 	return f, d.append("flag", f)
 }

@@ -34,11 +34,14 @@ func Edit(data []byte) (*Document, error) {
 	if data == nil {
 		return &Document{content: content{members: map[string]json.RawMessage{}}}, nil
 	}
-	r := Parse(data)
-	if !r.Whole() {
+	if len(data) > MaxSize {
+		return nil, RefuseDamaged(Parse(data))
+	}
+	c := read(data)
+	if r := c.reading(); !r.Whole() {
 		return nil, RefuseDamaged(r)
 	}
-	return &Document{content: read(data)}, nil
+	return &Document{content: c}, nil
 }
 
 // StepDamaged refuses a change of marks that cannot be read whole.
@@ -54,13 +57,7 @@ func RefuseDamaged(r Reading) *problem.Error {
 func (d *Document) Changed() bool { return d.changed }
 
 // Reading is the document as it now is.
-func (d *Document) Reading() Reading {
-	r := Reading{Rev: d.rev}
-	for _, e := range d.entries {
-		r.Marks = append(r.Marks, e.mark)
-	}
-	return r
-}
+func (d *Document) Reading() Reading { return d.reading() }
 
 // Encode writes the document, a mark to a line. More than [MaxSize] is refused.
 func (d *Document) Encode() ([]byte, error) {
@@ -72,9 +69,6 @@ func (d *Document) Encode() ([]byte, error) {
 	d.members["schema"] = schema
 	out.WriteByte('{')
 	for _, name := range slices.Sorted(maps.Keys(d.members)) {
-		if name == "rev" || name == "marks" {
-			continue
-		}
 		key, err := compact(name)
 		if err != nil {
 			return nil, err
@@ -105,14 +99,17 @@ func compact(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// touch raises rev, once for all that one edit does.
-func (d *Document) touch() int64 {
-	if !d.changed {
-		d.changed = true
-		d.rev++
+// next is the rev that the document has after this edit. It begins again after
+// the largest: whoever waits asks for another one, not for a larger one.
+func (d *Document) next() int64 {
+	if d.changed {
+		return d.rev
 	}
-	return d.rev
+	return d.rev%maxRev + 1
 }
+
+// touch raises rev, once for all that one edit does.
+func (d *Document) touch() { d.rev, d.changed = d.next(), true }
 
 // put writes members of entry i, nil to take one away, and reads it anew: what is
 // written is what a reader will find.
@@ -134,6 +131,7 @@ func (d *Document) put(i int, members map[string]any) error {
 		return err
 	}
 	d.entries[i] = e
+	d.touch()
 	return nil
 }
 
@@ -161,21 +159,28 @@ func (d *Document) append(shape string, m Mark) error {
 		return err
 	}
 	d.entries = append(d.entries, e)
+	d.touch()
 	return nil
 }
 
-// nextID is a fresh id: a letter for the shape and a number beyond every one
-// that the document has.
+// nextID is a fresh id: a letter for the shape and a number beyond those that
+// the document has.
 func (d *Document) nextID(letter string) string {
-	most := 0
+	taken, most := map[string]bool{}, uint64(0)
 	for _, e := range d.entries {
+		taken[e.mark.ID()] = true
 		if digits, ok := strings.CutPrefix(e.mark.ID(), letter); ok {
-			if n, err := strconv.Atoi(digits); err == nil && n < 1<<31 {
+			if n, err := strconv.ParseUint(digits, 10, 32); err == nil {
 				most = max(most, n)
 			}
 		}
 	}
-	return letter + strconv.Itoa(most+1)
+	for { // one round, unless ids that are no numbers of ours follow
+		most++
+		if id := letter + strconv.FormatUint(most, 10); !taken[id] {
+			return id
+		}
+	}
 }
 
 // pick finds a question.

@@ -172,6 +172,10 @@ func (p Pick) Open() bool {
 	return false
 }
 
+// revision is the question's revision; one that its writer did not count is
+// its first.
+func (p Pick) revision() int64 { return max(p.Rev, 1) }
+
 func (p Pick) declined() bool {
 	required, declined := 0, 0
 	for _, part := range p.Parts {
@@ -213,6 +217,11 @@ func (v Value) answers(part Part) bool {
 	default:
 		return false
 	}
+}
+
+// empty says that nothing was said.
+func (v Value) empty() bool {
+	return !v.None && len(v.Choices) == 0 && v.Confirm == nil && strings.TrimSpace(v.Text) == ""
 }
 
 // hydrate makes a mark of one entry, or says what is wrong with it.
@@ -263,8 +272,11 @@ func need(member, value string) error {
 // check refuses a pick that could never be answered, and an answer to something
 // that was not asked: neither may free a hold.
 func (p Pick) check() error {
-	if p.Withdrawn != nil && p.Withdrawn.By == "" {
+	switch {
+	case p.Withdrawn != nil && p.Withdrawn.By == "":
 		return errors.New("who withdrew it is missing")
+	case p.Rev < 0 || p.Rev >= maxRev:
+		return fmt.Errorf("its rev %d is no count of edits", p.Rev)
 	}
 	parts, err := checkQuestion(p.Title, p.Parts)
 	if err != nil {

@@ -96,9 +96,5 @@ func Parse(data []byte) Reading {
 		return Damaged("it holds more than %d bytes", MaxSize)
 	}
 	c := read(data)
-	r := Reading{Rev: c.rev, Damage: c.damage}
-	for _, e := range c.entries {
-		r.Marks = append(r.Marks, e.mark)
-	}
-	return r
+	return c.reading()
 }

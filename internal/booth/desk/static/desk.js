@@ -5,17 +5,37 @@
   const region = () => document.querySelector("[data-region]");
   if (!live || !region() || !window.EventSource) return;
 
-  // Only what differs is put in place, and whoever stood on a link in it stands
-  // there still. Such a fetch is no view.
+  // What somebody has begun to type or choose stays until it is sent.
+  let typed = false;
+  document.addEventListener("input", (e) => { typed ||= region().contains(e.target); });
+  const stale = () => {
+    if (document.querySelector(".stale")) return;
+    const note = document.createElement("p");
+    note.className = "notice stale";
+    note.setAttribute("role", "status");
+    note.textContent = "Something here has changed. What you have begun is still here; sending it shows what is new.";
+    region().before(note);
+  };
+
+  // Only what differs is put in place, and whoever stood on something in it stands
+  // there still, with what was unfolded unfolded. Such a fetch is no view.
+  const standing = (e) => e.getAttribute("href") || e.getAttribute("name") || e.closest("form")?.getAttribute("action");
   const load = async () => {
     const answer = await fetch(location.href);
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = region(), fresh = page.querySelector("[data-region]");
     if (!fresh || fresh.dataset.version === old.dataset.version) return;
-    const at = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    if (typed) return stale();
+    const active = old.contains(document.activeElement) ? document.activeElement : null;
+    const at = active && standing(active), tag = active?.tagName;
+    old.querySelectorAll("details[open]").forEach((d) => {
+      const id = d.closest("[id]")?.id;
+      const same = id && fresh.querySelector(`#${CSS.escape(id)} details`);
+      if (same) same.open = true;
+    });
     old.replaceWith(fresh);
-    if (at) fresh.querySelector(`a[href="${CSS.escape(at)}"]`)?.focus({ preventScroll: true });
+    if (at) [...fresh.querySelectorAll(tag)].find((e) => standing(e) === at)?.focus({ preventScroll: true });
   };
 
   // A change is a hint to fetch the page again; one at a time, or an older answer

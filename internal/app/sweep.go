@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"holdfast/internal/app/config"
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
+	"holdfast/internal/booth/sweep"
+	"holdfast/internal/durable"
+)
+
+// Sweepable is what a sweeper works on, and who it is.
+type Sweepable struct {
+	Data   *folder.Data
+	Desk   *durable.Dir
+	Ledger *ledger.Ledger
+	Log    *slog.Logger
+	Holder string
+}
+
+// OpenSweeper opens the sweeper of a home, with what its configuration says.
+func OpenSweeper(ctx context.Context, c *config.Config, on Sweepable) (*sweep.Sweeper, error) {
+	return sweep.Open(ctx, sweep.Config{
+		Data: on.Data, Desk: on.Desk, Ledger: on.Ledger, Log: on.Log, Holder: on.Holder,
+		TTL: c.TTL, Tick: c.Tick, TrashTTL: c.TrashTTL, Clock: sweep.SystemClock(),
+	})
+}
+
+// sweep ticks until ctx is done; the channel is closed then. The first tick is
+// at once, so that booths which came while no desk ran are known to have come.
+func (h *house) sweep(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	ticker := time.NewTicker(h.config.Tick)
+	go func() {
+		defer close(done)
+		defer ticker.Stop()
+		for {
+			h.tick(ctx)
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return done
+}
+
+func (h *house) tick(ctx context.Context) {
+	report, err := h.sweeper.Tick(ctx)
+	if err != nil && ctx.Err() == nil {
+		h.log.Error("the sweep did not finish; what it did is in sweep.jsonl", "err", err)
+	}
+	for _, name := range report.Swept {
+		h.log.Info("swept", "booth", name)
+		h.desk.Changed(name)
+	}
+}

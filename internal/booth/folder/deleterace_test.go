@@ -1,0 +1,81 @@
+//go:build linux
+
+package folder
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// case B19: a subfolder that is now real and now a link to a folder outside, while
+// the tree is deleted. Nothing outside goes. Red when dir opens without
+// O_NOFOLLOW after entry's look, or anything is removed by a path.
+func TestADeletionThatRacesWithASwapRemovesNothingOutside(t *testing.T) {
+	outside := t.TempDir()
+	for i := range 20 {
+		write(t, outside, fmt.Sprintf("f%d", i), "outside")
+		write(t, outside, fmt.Sprintf("d/f%d", i), "outside")
+	}
+	before := snapshot(t, outside)
+	stopped := 0
+	for range 200 {
+		b, dir := makeBooth(t)
+		for i := range 20 {
+			write(t, dir, fmt.Sprintf("d/f%d", i), "inside")
+			write(t, dir, fmt.Sprintf("d/d/f%d", i), "inside")
+		}
+		link(t, outside, dir+"/evil")
+		data := makeData(t, dir+"/..")
+		done := make(chan struct{})
+		swapped := make(chan struct{})
+		go func() {
+			defer close(swapped)
+			for {
+				select {
+				case <-done:
+					return
+				default: // until one of the two is gone
+					_ = unix.Renameat2(unix.AT_FDCWD, dir+"/d", unix.AT_FDCWD, dir+"/evil", unix.RENAME_EXCHANGE)
+				}
+			}
+		}()
+		err := data.Delete(context.Background(), placeOf(t, "x"), b.ID(), nobody)
+		close(done)
+		<-swapped
+		if err != nil {
+			stopped++
+			check(t, data.Delete(context.Background(), placeOf(t, "x"), b.ID(), nobody))
+		}
+		if _, err := os.Lstat(dir); err == nil {
+			t.Fatal("it is there")
+		}
+	}
+	if stopped == 0 {
+		t.Error("no deletion met a swap: this test shows nothing")
+	}
+	after := snapshot(t, outside)
+	for p, was := range before {
+		if after[p] != was {
+			t.Errorf("%s was %s, is %s", p, was, after[p])
+		}
+	}
+}
+
+// A mount is not crossed and not removed, and neither is what lies beside it
+// before it is seen. Red when entry and stepInto do not ask mountIn.
+func TestADeletionCrossesNoMount(t *testing.T) {
+	b, dir := plantMounts(t)
+	data := makeData(t, dir+"/..")
+	if err := data.Delete(context.Background(), placeOf(t, "x"), b.ID(), nobody); err == nil {
+		t.Error("deleted")
+	}
+	for _, p := range []string{"m/tmp/f", "bound/secret", "boundfile"} {
+		if _, err := os.Stat(dir + "/" + p); err != nil {
+			t.Error(err)
+		}
+	}
+}

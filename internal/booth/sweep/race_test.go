@@ -1,0 +1,162 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/durable"
+)
+
+// A writer of marks takes the booth's lock, opens the booth by its name again and
+// compares, and writes. What it wrote so is never in the trash, whoever is first.
+// Red when condemnOneLocked takes no lock, lets it go before the move, or does not
+// compare the folder under the name.
+func TestAnAcceptedWriteNeverEndsInTheTrash(t *testing.T) {
+	h := newHome(t)
+	accepted, swept := 0, 0
+	for i := range 1000 {
+		dir := h.booth("a")
+		h.ripe()
+		var wrote bool
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		wg.Go(func() {
+			<-start
+			for range i % 7 { // begin at another moment each time
+				os.Lstat(dir)
+			}
+			wrote = writeMarks(t, h.data)
+		})
+		close(start)
+		h.tick()
+		wg.Wait()
+		switch {
+		case wrote && (h.inTrash("a") || !h.is("a/.marks.json")):
+			t.Fatalf("round %d: an accepted write is in the trash", i)
+		case wrote:
+			accepted++
+			check(t, os.RemoveAll(dir))
+		default:
+			swept++
+			h.dropTrash()
+		}
+	}
+	if accepted == 0 || swept == 0 {
+		t.Errorf("%d accepted, %d swept: this test shows nothing", accepted, swept)
+	}
+}
+
+// ripe lets the booths that are there be candidates of the next tick, without the
+// two ticks before it.
+func (h *home) ripe() {
+	h.t.Helper()
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	r, err := h.s.lookLocked()
+	check(h.t, err)
+	check(h.t, h.s.arriveLocked(r, true))
+	h.clock.pass(day + time.Minute)
+	h.s.ticks.Boot, h.s.ticks.Wall = r.boot, h.clock.Now()
+	h.s.ticks.Monotonic = h.clock.Monotonic().Truncate(time.Millisecond)
+	for _, key := range r.keys {
+		h.s.ticks.Nominated[key] = r.mono
+	}
+}
+
+// dropTrash deletes what is in the trash.
+func (h *home) dropTrash() {
+	h.t.Helper()
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	for _, e := range h.s.book.sorted() {
+		if e.state == inTrash {
+			check(h.t, h.s.noteLocked(e, evPurging, ""))
+			h.s.purgeLocked(context.Background(), e)
+		}
+	}
+	h.s.publishLocked()
+}
+
+// writeMarks does what a writer of marks does, and says whether it was accepted.
+func writeMarks(t *testing.T, data *folder.Data) bool {
+	b, err := data.Booth(boothName(t, "a"))
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	dir, err := durable.FromFile(b.Dir())
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	defer dir.Close()
+	lock, err := dir.LockDir()
+	var held *durable.Held
+	if errors.As(err, &held) {
+		return false // a real one waits
+	}
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	defer lock.Release()
+	again, err := data.Booth(b.Name())
+	if err != nil {
+		return false
+	}
+	defer again.Close()
+	if again.ID() != b.ID() {
+		return false
+	}
+	if err := dir.WriteFile(".marks.json", []byte(openPick), 0o644); err != nil {
+		t.Error(err)
+		return false
+	}
+	return true
+}
+
+// Ticks and the operator's acts exclude each other; under -race this also says
+// that nothing is read beside the lock.
+func TestEverybodyAtOnce(t *testing.T) {
+	h := newHome(t)
+	ctx := context.Background()
+	for _, name := range []string{"a", "b", "c"} {
+		h.booth(name)
+	}
+	h.expire()
+	h.s.patience = time.Minute // a guard and no claim
+	var wg sync.WaitGroup
+	for _, act := range []func(){
+		func() { _, _ = h.s.Tick(ctx) },
+		func() { _, _ = h.s.Sweep(ctx, false) },
+		func() { _, _ = h.s.Sweep(ctx, true) },
+		func() { _, _ = h.s.Remove(ctx, boothName(t, "b"), "me") },
+		func() { _ = h.s.Arrive(ctx) },
+		func() {
+			for _, e := range h.s.Trash() {
+				_, _ = h.s.Restore(ctx, e.ID)
+			}
+			h.s.Aside()
+		},
+	} {
+		wg.Go(func() {
+			for range 10 {
+				act()
+			}
+		})
+	}
+	wg.Wait()
+	names, err := h.data.Names()
+	check(t, err)
+	if got := len(names) + len(h.s.Trash()); got != 3 {
+		t.Errorf("%d of three booths: %v, %+v", got, names, h.s.Trash())
+	}
+	if len(h.hidden()) != len(h.s.Trash()) {
+		t.Errorf("%v, %+v", h.hidden(), h.s.Trash())
+	}
+}
