@@ -3,12 +3,18 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"log/slog"
 	"net/url"
 
 	"holdfast/internal/access"
 	"holdfast/internal/app/config"
+	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/ledger"
+	"holdfast/internal/booth/sweep"
 	"holdfast/internal/durable"
+	"holdfast/internal/obs"
 	"holdfast/internal/problem"
 )
 
@@ -58,4 +64,41 @@ func unserved(ctx context.Context, c *config.Config) (bool, error) {
 	defer dir.Close()
 	held, err := probe(ctx, dir)
 	return held == nil, err
+}
+
+// HomeSweeper is the sweeper of a home, for one command.
+type HomeSweeper struct {
+	*sweep.Sweeper
+
+	desk *durable.Dir
+}
+
+// SweepHome opens the sweeper of a home that no desk serves. What it warns of
+// goes to log.
+func SweepHome(ctx context.Context, c *config.Config, data *folder.Data, log io.Writer) (*HomeSweeper, error) {
+	if err := mayPrepare(c); err != nil {
+		return nil, err
+	}
+	if err := prepareHome(c); err != nil {
+		return nil, err
+	}
+	desk, err := durable.OpenDir(c.DeskDir())
+	if err != nil {
+		return nil, problem.Refusal("home", "%s cannot be opened. Nothing was changed.", c.DeskDir()).Because(err)
+	}
+	s, err := OpenSweeper(ctx, c, Sweepable{
+		Data: data, Desk: desk, Ledger: ledger.New(desk), Log: obs.Logger(log, slog.LevelWarn), Holder: "holdfast booth",
+	})
+	if err != nil {
+		desk.Close()
+		return nil, err
+	}
+	return &HomeSweeper{s, desk}, nil
+}
+
+// Close lets the home go.
+func (h *HomeSweeper) Close() error {
+	err := h.Sweeper.Close()
+	h.desk.Close()
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/reach"
+	"holdfast/internal/booth/sweep"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 )
@@ -57,12 +58,12 @@ type markers interface {
 
 // deciders say what becomes of booths.
 type deciders interface {
-	Keep(ctx context.Context, name string, why booth.Keeping) (reach.Kept, error)
-	Unkeep(ctx context.Context, name string) (reach.Kept, error)
-	Remove(ctx context.Context, name string) (reach.Trashed, error)
-	Restore(ctx context.Context, id string) (reach.Restored, error)
-	Trash(context.Context) (reach.Trash, error)
-	Sweep(ctx context.Context, dry bool) (reach.Report, error)
+	Keep(ctx context.Context, name string, why booth.Keeping) (booth.Kept, error)
+	Unkeep(ctx context.Context, name string) (booth.Kept, error)
+	Remove(ctx context.Context, name string) (booth.Trashed, error)
+	Restore(ctx context.Context, id string) (booth.Restored, error)
+	Trash(context.Context) (booth.Trash, error)
+	Sweep(ctx context.Context, dry bool) (sweep.Report, error)
 }
 
 // booths opens the booths that this invocation means. done lets go of them.
@@ -74,7 +75,7 @@ func (r *run) booths() (b booths, done func(), err error) {
 	if c.URL != nil {
 		return reach.Remote{Base: c.URL, Token: c.Token, HTTP: http.DefaultClient}, func() {}, nil
 	}
-	return localBooths(c)
+	return r.localBooths(c)
 }
 
 // boothsOf opens those among which a booth is, and gives its exact name. In an
@@ -87,7 +88,7 @@ func (r *run) boothsOf(name string) (b booths, exact string, done func(), err er
 	case folder == "":
 		b, done, err = r.booths()
 	case folder == c.Booths():
-		b, done, err = localBooths(c)
+		b, done, err = r.localBooths(c)
 	default:
 		b, done, err = strayBooths(c, folder)
 	}
@@ -95,13 +96,13 @@ func (r *run) boothsOf(name string) (b booths, exact string, done func(), err er
 }
 
 // localBooths are the booths of a home.
-func localBooths(c *config.Config) (booths, func(), error) {
+func (r *run) localBooths(c *config.Config) (booths, func(), error) {
 	data, err := app.OpenBooths(c)
 	if err != nil {
 		return nil, nil, err
 	}
 	known, forget := app.OpenLedger(c)
-	local := reach.Local{Data: data, Ledger: known, TTL: c.TTL, By: author(c), Acts: acts(c)}
+	local := reach.Local{Data: data, Ledger: known, TTL: c.TTL, By: author(c), Acts: r.acts(c, data)}
 	if _, ttl, ok := app.Served(context.Background(), c); ok {
 		local.TTL = ttl // the desk decides, and so both say the same
 	}
@@ -126,15 +127,24 @@ func author(c *config.Config) string {
 }
 
 // acts is how what deletes is reached: through the desk that serves the home,
-// which has the sweeper.
-func acts(c *config.Config) reach.Acts {
-	return reach.Acts{Desk: func(ctx context.Context) (*reach.Remote, error) {
-		at, token, err := app.OperatorsDesk(ctx, c)
-		if at == nil || err != nil {
-			return nil, err
-		}
-		return &reach.Remote{Base: at, Token: token, HTTP: http.DefaultClient}, nil
-	}}
+// which has the sweeper; else the command is the sweeper for a moment.
+func (r *run) acts(c *config.Config, data *folder.Data) reach.Acts {
+	return reach.Acts{
+		Desk: func(ctx context.Context) (*reach.Remote, error) {
+			at, token, err := app.OperatorsDesk(ctx, c)
+			if at == nil || err != nil {
+				return nil, err
+			}
+			return &reach.Remote{Base: at, Token: token, HTTP: http.DefaultClient}, nil
+		},
+		Open: func(ctx context.Context) (reach.Sweeper, error) {
+			s, err := app.SweepHome(ctx, c, data, r.err)
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
 }
 
 func (r *run) booth() *cobra.Command {

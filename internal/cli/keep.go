@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/booth"
-	"holdfast/internal/booth/reach"
 	"holdfast/internal/plain"
 )
 
@@ -22,7 +21,7 @@ func (r *run) boothKeep() *cobra.Command {
 			if err := operatorOnly("keep booths"); err != nil {
 				return err
 			}
-			return withBooth(r, args[0], func(b booths, name string) (reach.Kept, error) {
+			return withBooth(r, args[0], func(b booths, name string) (booth.Kept, error) {
 				return b.Keep(cmd.Context(), name, booth.Keeping{Why: why})
 			}, r.printKept)
 		},
@@ -31,7 +30,7 @@ func (r *run) boothKeep() *cobra.Command {
 	return cmd
 }
 
-func (r *run) printKept(k reach.Kept) {
+func (r *run) printKept(k booth.Kept) {
 	if !k.Changed {
 		fmt.Fprintf(r.out, "%s was kept already; nothing was changed\n", plain.Text(k.Name))
 		return
@@ -48,14 +47,14 @@ func (r *run) boothUnkeep() *cobra.Command {
 			if err := operatorOnly("release booths"); err != nil {
 				return err
 			}
-			return withBooth(r, args[0], func(b booths, name string) (reach.Kept, error) {
+			return withBooth(r, args[0], func(b booths, name string) (booth.Kept, error) {
 				return b.Unkeep(cmd.Context(), name)
 			}, r.printReleased)
 		},
 	}
 }
 
-func (r *run) printReleased(k reach.Kept) {
+func (r *run) printReleased(k booth.Kept) {
 	name, line := plain.Text(k.Name), plain.Text(k.State.Line)
 	span, counts := strings.CutPrefix(line, "expires in ")
 	switch {

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/reach"
+	"holdfast/internal/booth/sweep"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 )
@@ -21,19 +23,19 @@ func (r *run) boothRm() *cobra.Command {
 			if err := operatorOnly("delete booths"); err != nil {
 				return err
 			}
-			return withBooth(r, args[0], func(b booths, name string) (reach.Trashed, error) {
+			return withBooth(r, args[0], func(b booths, name string) (booth.Trashed, error) {
 				return b.Remove(cmd.Context(), name)
 			}, r.printTrashed)
 		},
 	}
 }
 
-func (r *run) printTrashed(t reach.Trashed) {
-	until := ""
-	if t.PurgeAfter != "" {
-		until = " until " + toSecond(t.PurgeAfter)
+func (r *run) printTrashed(t booth.Trashed) {
+	if t.PurgeIn == "0s" {
+		fmt.Fprintf(r.out, "%s is deleted\n", plain.Text(t.Name))
+		return
 	}
-	fmt.Fprintf(r.out, "%s is in the trash%s\nto undo it: holdfast booth restore %s\n", plain.Text(t.Name), until, plain.Text(t.ID))
+	fmt.Fprintf(r.out, "%s is in the trash for %s of the desk's time\nto undo it: holdfast booth restore %s\n", plain.Text(t.Name), plain.Text(t.PurgeIn), plain.Text(t.ID))
 }
 
 func (r *run) boothTrash() *cobra.Command {
@@ -42,26 +44,39 @@ func (r *run) boothTrash() *cobra.Command {
 		Short: "List what is in the trash, and until when",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAll(r, func(b booths) (reach.Trash, error) { return b.Trash(cmd.Context()) }, r.printTrash)
+			return withAll(r, func(b booths) (booth.Trash, error) { return b.Trash(cmd.Context()) }, r.printTrash)
 		},
 	}
 }
 
-func (r *run) printTrash(t reach.Trash) {
+func (r *run) printTrash(t booth.Trash) {
 	if len(t.Trash) == 0 {
 		fmt.Fprintln(r.out, "the trash is empty")
 		return
 	}
-	rows := [][]string{{"ID", "NAME", "DELETED", "BY", "PURGED AFTER"}}
+	rows := [][]string{{"ID", "NAME", "SIZE", "DELETED", "BY", "GOES IN"}}
 	for _, e := range t.Trash {
-		purge := "-"
-		if e.PurgeAfter != "" {
-			purge = toSecond(e.PurgeAfter)
+		by := e.By
+		if by == "" {
+			by = "the timer"
 		}
-		rows = append(rows, []string{plain.Text(e.ID), plain.Text(e.Name), toSecond(e.At), plain.Text(e.By), purge})
+		goes := e.PurgeIn
+		if e.Trouble != "" {
+			goes += ": " + e.Trouble
+		}
+		rows = append(rows, []string{plain.Text(e.ID), plain.Text(e.Name), plain.Size(e.Bytes), toMinute(e.At), plain.Text(by), plain.Text(goes)})
 	}
 	table(r.out, rows)
 	fmt.Fprintln(r.out, "to bring one back: holdfast booth restore ID")
+}
+
+// toMinute is a time of a document as people read it.
+func toMinute(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return plain.Text(at)
+	}
+	return t.UTC().Format("2006-01-02 15:04Z")
 }
 
 func (r *run) boothRestore() *cobra.Command {
@@ -73,8 +88,8 @@ func (r *run) boothRestore() *cobra.Command {
 			if err := operatorOnly("restore booths"); err != nil {
 				return err
 			}
-			err := withAll(r, func(b booths) (reach.Restored, error) { return b.Restore(cmd.Context(), args[0]) },
-				func(d reach.Restored) { fmt.Fprintf(r.out, "%s is back\n", plain.Text(d.Name)) })
+			err := withAll(r, func(b booths) (booth.Restored, error) { return b.Restore(cmd.Context(), args[0]) },
+				func(d booth.Restored) { fmt.Fprintf(r.out, "%s is back\n", plain.Text(d.Name)) })
 			if err != nil && problem.KindOf(err) == problem.Gone {
 				return r.notInTrash(args[0])
 			}
@@ -119,7 +134,7 @@ the tick before, goes to the trash.`,
 }
 
 func (r *run) sweep(ctx context.Context, dry bool) error {
-	return withAll(r, func(b booths) (reach.Report, error) { return b.Sweep(ctx, dry) }, func(d reach.Report) {
+	return withAll(r, func(b booths) (sweep.Report, error) { return b.Sweep(ctx, dry) }, func(d sweep.Report) {
 		verb := "swept"
 		if dry {
 			verb = "would sweep"

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/booth/sweep"
 	"holdfast/internal/problem"
 )
 
@@ -29,12 +30,12 @@ type actors interface {
 	Note(ctx context.Context, name string, r booth.Remark) (booth.Noted, error)
 	Flag(ctx context.Context, name string, r booth.Remark) (booth.Noted, error)
 	Repair(ctx context.Context, name string) (booth.Repaired, error)
-	Keep(ctx context.Context, name string, why booth.Keeping) (Kept, error)
-	Unkeep(ctx context.Context, name string) (Kept, error)
-	Remove(ctx context.Context, name string) (Trashed, error)
-	Restore(ctx context.Context, id string) (Restored, error)
-	Trash(ctx context.Context) (Trash, error)
-	Sweep(ctx context.Context, dry bool) (Report, error)
+	Keep(ctx context.Context, name string, why booth.Keeping) (booth.Kept, error)
+	Unkeep(ctx context.Context, name string) (booth.Kept, error)
+	Remove(ctx context.Context, name string) (booth.Trashed, error)
+	Restore(ctx context.Context, id string) (booth.Restored, error)
+	Trash(ctx context.Context) (booth.Trash, error)
+	Sweep(ctx context.Context, dry bool) (sweep.Report, error)
 	Census(ctx context.Context) (booth.Census, error)
 }
 
@@ -51,7 +52,8 @@ func choose(id, option string) booth.Reply {
 	return r
 }
 
-var clock = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|expires in [^"]*`)
+// run is what is another thing in each run.
+var run = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|expires in [^"]*|"purge_in":"[^"]*"|"via":"(cli|token)"`)
 
 // record notes what each call answered, without the times of this run.
 type record struct {
@@ -67,16 +69,25 @@ func (r *record) note(what string, doc any, err error) {
 		return
 	}
 	if reading, ok := doc.(marks.Reading); ok {
-		if !reading.Whole() {
-			reading.Rev = 0 // which a server does not say of damaged marks
-		}
 		show, err := reading.Show()
 		check(r.t, err)
 		doc = map[string]any{"show": show, "damage": reading.Damage}
 	}
+	switch d := doc.(type) {
+	case booth.Asked:
+		d.URL = "" // which only a desk knows
+		doc = d
+	case booth.Trashed:
+		d.ID = "ID"
+		doc = d
+	case booth.Trash:
+		for i := range d.Trash {
+			d.Trash[i].ID = "ID"
+		}
+	}
 	text, err := json.Marshal(doc)
 	check(r.t, err)
-	r.saw = append(r.saw, what+": "+clock.ReplaceAllString(string(text), "TIME"))
+	r.saw = append(r.saw, what+": "+run.ReplaceAllString(string(text), "RUN"))
 }
 
 // act does everything once, and what is refused.

@@ -69,7 +69,13 @@ func newLedger(t *testing.T, data *folder.Data) (known *ledger.Ledger, arrive fu
 }
 
 // remote is a desk over data, below a base path, and the operator who reaches it.
-func remote(t *testing.T, data *folder.Data, known *ledger.Ledger, around ...func(http.Handler) http.Handler) Remote {
+func remote(t *testing.T, data *folder.Data, known *ledger.Ledger) Remote {
+	t.Helper()
+	return remoteWith(t, data, known, nil, func(h http.Handler) http.Handler { return h })
+}
+
+// remoteWith is remote with a sweeper, and something around its site.
+func remoteWith(t *testing.T, data *folder.Data, known *ledger.Ledger, sweeper desk.Sweeper, around func(http.Handler) http.Handler) Remote {
 	t.Helper()
 	key, err := access.LoadOrCreateKey(t.TempDir())
 	check(t, err)
@@ -81,13 +87,11 @@ func remote(t *testing.T, data *folder.Data, known *ledger.Ledger, around ...fun
 	auth, err := web.NewAuth(web.AuthConfig{Key: key, Principal: "principal:local/h/u", Links: new(access.Links), Base: base})
 	check(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	d, err := desk.New(desk.Config{Data: data, Ledger: known, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Log: quiet, Now: time.Now})
+	d, err := desk.New(desk.Config{Data: data, Ledger: known, Sweeper: sweeper, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Log: quiet, Now: time.Now})
 	check(t, err)
 	server.Config.Handler, err = web.NewSite(web.Config{Base: base, Hosts: hosts, Auth: auth, Routes: d.Routes(), ErrorPage: d.ErrorPage, Log: quiet})
 	check(t, err)
-	for _, a := range around {
-		server.Config.Handler = a(server.Config.Handler)
-	}
+	server.Config.Handler = around(server.Config.Handler)
 	server.Start()
 	t.Cleanup(server.Close)
 	return at(t, server.URL+"/desk/", key.OperatorToken())

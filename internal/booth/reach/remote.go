@@ -155,6 +155,7 @@ func (r Remote) noAnswer(method string, err error) error {
 func (r Remote) refusal(method string, res *http.Response, data []byte) error {
 	var doc struct {
 		Kind, Step, Reason, Hint string
+		Rev                      int64
 		booth.Damage
 	}
 	if json.Unmarshal(data, &doc) == nil {
@@ -162,7 +163,7 @@ func (r Remote) refusal(method string, res *http.Response, data []byte) error {
 			p := problem.New(kind, doc.Step, "%s", doc.Reason)
 			p.Hint = doc.Hint
 			if doc.Damage.Error != "" {
-				return p.Because(damaged{doc.Damage})
+				return p.Because(damaged{doc.Damage, doc.Rev})
 			}
 			return p
 		}

@@ -14,12 +14,16 @@ import (
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/booth/sweep"
 	"holdfast/internal/problem"
 )
 
 // damaged is a server's word that it cannot read a booth's marks whole, with
 // what it could read.
-type damaged struct{ doc booth.Damage }
+type damaged struct {
+	doc booth.Damage
+	rev int64
+}
 
 func (d damaged) Error() string { return d.doc.Error }
 
@@ -74,7 +78,7 @@ func (r Remote) marks(ctx context.Context, name string, query url.Values) (marks
 	err = r.call(ctx, http.MethodGet, path, nil, 0, &doc)
 	var d damaged
 	if errors.As(err, &d) {
-		got := hydrated(marks.Show{Marks: d.doc.Salvaged})
+		got := hydrated(marks.Show{Rev: d.rev, Marks: d.doc.Salvaged})
 		got.Damage = append([]string{d.doc.Error}, got.Damage...)
 		return got, nil
 	}
@@ -165,17 +169,17 @@ func (r Remote) Repair(ctx context.Context, name string) (booth.Repaired, error)
 }
 
 // Keep keeps a booth until it is released; why may be empty.
-func (r Remote) Keep(ctx context.Context, name string, why booth.Keeping) (Kept, error) {
-	return post[Kept](ctx, r, name, "/keep", why)
+func (r Remote) Keep(ctx context.Context, name string, why booth.Keeping) (booth.Kept, error) {
+	return post[booth.Kept](ctx, r, name, "/keep", why)
 }
 
 // Unkeep releases a booth: it counts down from now, unless something holds it.
-func (r Remote) Unkeep(ctx context.Context, name string) (Kept, error) {
-	return post[Kept](ctx, r, name, "/unkeep", nothing{})
+func (r Remote) Unkeep(ctx context.Context, name string) (booth.Kept, error) {
+	return post[booth.Kept](ctx, r, name, "/unkeep", nothing{})
 }
 
 // Remove moves a booth to the trash, whatever its lifetime says.
-func (r Remote) Remove(ctx context.Context, name string) (gone Trashed, err error) {
+func (r Remote) Remove(ctx context.Context, name string) (gone booth.Trashed, err error) {
 	n, err := folder.Existing(name)
 	if err != nil {
 		return gone, err
@@ -185,7 +189,7 @@ func (r Remote) Remove(ctx context.Context, name string) (gone Trashed, err erro
 }
 
 // Restore brings a booth back from the trash.
-func (r Remote) Restore(ctx context.Context, id string) (back Restored, err error) {
+func (r Remote) Restore(ctx context.Context, id string) (back booth.Restored, err error) {
 	if id == "" || id == "." || id == ".." {
 		return back, noSuchTrash(id)
 	}
@@ -195,23 +199,23 @@ func (r Remote) Restore(ctx context.Context, id string) (back Restored, err erro
 
 // noSuchTrash says that nothing in the trash has an id.
 func noSuchTrash(id string) error {
-	return problem.New(problem.Gone, "trash", "There is nothing %q in the trash.", id).WithHint("holdfast booth trash lists it")
+	return problem.New(problem.Gone, "trash", "There is no %q in the trash.", id)
 }
 
 // Trash is what lies in the trash.
-func (r Remote) Trash(ctx context.Context) (all Trash, err error) {
+func (r Remote) Trash(ctx context.Context) (all booth.Trash, err error) {
 	err = r.call(ctx, http.MethodGet, "api/v1/trash", nil, 0, &all)
-	return all.listed(), err
+	return all, err
 }
 
 // Sweep sweeps as the desk does at each tick; dry changes nothing.
-func (r Remote) Sweep(ctx context.Context, dry bool) (done Report, err error) {
+func (r Remote) Sweep(ctx context.Context, dry bool) (done sweep.Report, err error) {
 	path := "api/v1/sweep"
 	if dry {
 		path += "?dry=1"
 	}
 	err = r.send(ctx, http.MethodPost, path, nothing{}, &done)
-	return done.listed(), err
+	return done, err
 }
 
 // Census counts the booths by what becomes of them.

@@ -22,8 +22,8 @@ const (
 // Watch gives a booth's marks as soon as their rev is another one than since,
 // lower included, or they are damaged. A booth that goes away is Gone. If ctx
 // ends first the error is ctx's, and the marks are those that were read last.
-// Who waits for what is not kept here: without a desk, nobody shows it.
-func (l Local) Watch(ctx context.Context, name string, since int64, _ []string) (marks.Reading, error) {
+// That somebody waits for the questions that are named is noted for the desk.
+func (l Local) Watch(ctx context.Context, name string, since int64, waiting []string) (marks.Reading, error) {
 	n, err := folder.Existing(name)
 	if err != nil {
 		return marks.Reading{}, err
@@ -35,10 +35,22 @@ func (l Local) Watch(ctx context.Context, name string, since int64, _ []string) 
 		if err != nil || !r.Whole() || r.Rev != since {
 			return r, err
 		}
+		l.noteWaiting(n, r, waiting)
 		if err := w.next(ctx, l.after); err != nil {
 			return r, err
 		}
 	}
+}
+
+// noteWaiting notes who still waits. It decides nothing, and cannot fail a wait.
+func (l Local) noteWaiting(n folder.Name, r marks.Reading, waiting []string) {
+	var ids []string
+	for _, id := range waiting {
+		if _, asked := r.Pick(id); asked {
+			ids = append(ids, id)
+		}
+	}
+	_ = l.Ledger.Waiting(n, ids, time.Now())
 }
 
 // after is a channel on which something comes after d.
