@@ -90,7 +90,7 @@ func (r *run) boothsOf(name string) (b booths, exact string, done func(), err er
 	case folder == c.Booths():
 		b, done, err = r.localBooths(c)
 	default:
-		b, done, err = strayBooths(c, folder)
+		b, done, err = r.strayBooths(c, folder)
 	}
 	return b, exact, done, err
 }
@@ -102,7 +102,7 @@ func (r *run) localBooths(c *config.Config) (booths, func(), error) {
 		return nil, nil, err
 	}
 	known, forget := app.OpenLedger(c)
-	local := reach.Local{Data: data, Ledger: known, TTL: c.TTL, By: author(c), Acts: r.acts(c, data)}
+	local := reach.Local{Data: data, Ledger: known, TTL: c.TTL, By: r.author(c), Acts: r.acts(c, data)}
 	if _, ttl, ok := app.Served(context.Background(), c); ok {
 		local.TTL = ttl // the desk decides, and so both say the same
 	}
@@ -110,20 +110,25 @@ func (r *run) localBooths(c *config.Config) (booths, func(), error) {
 }
 
 // strayBooths are booths in a folder of which no home is known.
-func strayBooths(c *config.Config, path string) (booths, func(), error) {
+func (r *run) strayBooths(c *config.Config, path string) (booths, func(), error) {
 	data, err := folder.OpenData(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	return reach.Local{Data: data, TTL: c.TTL, By: author(c)}, func() { data.Close() }, nil
+	return reach.Local{Data: data, TTL: c.TTL, By: r.author(c)}, func() { data.Close() }, nil
 }
 
-// author is whom this invocation's writes are put down to.
-func author(c *config.Config) string {
-	if a := surroundings(); a.inside() {
+// author is whom this invocation's writes are put down to. What an agent asks is
+// not the operator's word.
+func (r *run) author(c *config.Config) string {
+	switch a := surroundings(); {
+	case a.inside():
 		return a.who()
+	case r.agent:
+		return "agent"
+	default:
+		return app.Operator(c)
 	}
-	return app.Operator(c)
 }
 
 // acts is how what deletes is reached: through the desk that serves the home,

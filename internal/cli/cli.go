@@ -33,6 +33,7 @@ type run struct {
 	json     bool
 	flags    *pflag.FlagSet // those of the command that runs
 	status   int            // for answers that are no failures
+	agent    bool           // an agent speaks through it
 }
 
 // Main runs one command line and gives its exit status.

@@ -34,6 +34,7 @@ nothing.`,
 			if r.json {
 				return usage(cmd, "holdfast mcp speaks a protocol of its own, without --json")
 			}
+			r.agent = true
 			return mcp.Serve(cmd.Context(), mcp.Config{Open: r.boothsForTools, Page: r.pageOf, Version: Version}, r.in, r.out)
 		},
 	}

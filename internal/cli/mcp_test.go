@@ -15,17 +15,63 @@ import (
 )
 
 // The program itself, as a client starts it. Red when something else than the
-// protocol is written to stdout, or when the tools and the commands do not mean
-// the same booth.
+// protocol is written to stdout, when the tools and the commands do not mean the
+// same booth, or when what an agent asks is put down to the operator.
 func TestAnAgentAsksAndTheOperatorAnswers(t *testing.T) {
-	home := t.TempDir()
-	if err := os.Mkdir(home+"/booths", 0o755); err != nil {
+	for name, env := range map[string]func(t *testing.T, home string) []string{
+		"attempt/a7": func(_ *testing.T, home string) []string {
+			return []string{"HOLDFAST_HOME=" + home, "HOLDFAST_ATTEMPT=a7"}
+		},
+		"agent":  func(_ *testing.T, home string) []string { return []string{"HOLDFAST_HOME=" + home} },
+		"worker": desk,
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			if err := os.Mkdir(home+"/booths", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			agent(t, home, env(t, home))
+			data, err := os.ReadFile(home + "/booths/demo/.marks.json")
+			if err != nil || !strings.Contains(string(data), `"by":"`+name+`"`) {
+				t.Errorf("not asked by %s: %s %v", name, data, err)
+			}
+		})
+	}
+}
+
+// desk serves a home, and is what a worker of its booth demo reaches it by.
+func desk(t *testing.T, home string) []string {
+	t.Helper()
+	up := exec.Command("holdfast", "--home", home, "--json", "up", "--listen", "127.0.0.1:0")
+	out, err := up.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = up.Process.Signal(os.Interrupt)
+		if err := up.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	var says struct{ Listening string }
+	if err := json.NewDecoder(out).Decode(&says); err != nil {
+		t.Fatal(err)
+	}
+	token, err := exec.Command("holdfast", "--home", home, "booth", "token", "demo").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"HOLDFAST_URL=" + says.Listening, "HOLDFAST_TOKEN=" + strings.TrimSpace(string(token))}
+}
+
+func agent(t *testing.T, home string, env []string) {
 	ctx := context.Background()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	server := exec.Command("holdfast", "--home", home, "mcp")
-	server.Env = append(os.Environ(), "HOLDFAST_ATTEMPT=a7")
+	server := exec.Command("holdfast", "mcp")
+	server.Env = append(os.Environ(), env...)
 	s, err := client.Connect(ctx, &sdk.CommandTransport{Command: server}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +118,5 @@ func TestAnAgentAsksAndTheOperatorAnswers(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Errorf("the program did not end well: %v", err)
-	}
-	data, err := os.ReadFile(home + "/booths/demo/.marks.json")
-	if err != nil || !strings.Contains(string(data), `"by":"attempt/a7"`) {
-		t.Errorf("%s %v", data, err)
 	}
 }
