@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/app"
+	"holdfast/internal/app/config"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/reach"
+	"holdfast/internal/booth/sweep"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 )
@@ -22,11 +24,46 @@ import (
 // that is not there is a problem of kind Gone at step "booth". Writes are not
 // retried.
 type booths interface {
+	lookers
+	publishers
+	markers
+	deciders
+}
+
+// lookers look, and change nothing.
+type lookers interface {
 	List(context.Context) ([]booth.Summary, error)
 	Show(ctx context.Context, name string) (booth.Listing, error)
 	Explain(ctx context.Context, name string) (booth.Explanation, error)
-	Put(ctx context.Context, name string, item folder.ItemPath, file folder.Sized) error
+	Census(context.Context) (booth.Census, error)
+}
+
+// publishers put things into booths.
+type publishers interface {
+	reach.Putter
 	Describe(ctx context.Context, name string, change booth.Change) error
+}
+
+// markers read and write marks. A question that is not there is Gone at step
+// "pick".
+type markers interface {
+	reach.Watcher
+	Ask(ctx context.Context, name string, q booth.Question) (booth.Asked, error)
+	Answer(ctx context.Context, name string, r booth.Reply) (booth.Asked, error)
+	Withdraw(ctx context.Context, name string, w booth.Withdrawal) (booth.Asked, error)
+	Note(ctx context.Context, name string, r booth.Remark) (booth.Noted, error)
+	Flag(ctx context.Context, name string, r booth.Remark) (booth.Noted, error)
+	Repair(ctx context.Context, name string) (booth.Repaired, error)
+}
+
+// deciders say what becomes of booths.
+type deciders interface {
+	Keep(ctx context.Context, name string, why booth.Keeping) (booth.Kept, error)
+	Unkeep(ctx context.Context, name string) (booth.Kept, error)
+	Remove(ctx context.Context, name string) (booth.Trashed, error)
+	Restore(ctx context.Context, id string) (booth.Restored, error)
+	Trash(context.Context) (booth.Trash, error)
+	Sweep(ctx context.Context, dry bool) (sweep.Report, error)
 }
 
 // booths opens the booths that this invocation means. done lets go of them.
@@ -38,21 +75,89 @@ func (r *run) booths() (b booths, done func(), err error) {
 	if c.URL != nil {
 		return reach.Remote{Base: c.URL, Token: c.Token, HTTP: http.DefaultClient}, func() {}, nil
 	}
+	return r.localBooths(c)
+}
+
+// boothsOf opens those among which a booth is, and gives its exact name. In an
+// attempt, the folder of the worker's own booth wins over a server.
+func (r *run) boothsOf(name string) (b booths, exact string, done func(), err error) {
+	exact, folder := surroundings().booth(name)
+	c, err := r.settings()
+	switch {
+	case err != nil:
+	case folder == "":
+		b, done, err = r.booths()
+	case folder == c.Booths():
+		b, done, err = r.localBooths(c)
+	default:
+		b, done, err = r.strayBooths(c, folder)
+	}
+	return b, exact, done, err
+}
+
+// localBooths are the booths of a home.
+func (r *run) localBooths(c *config.Config) (booths, func(), error) {
 	data, err := app.OpenBooths(c)
 	if err != nil {
 		return nil, nil, err
 	}
 	known, forget := app.OpenLedger(c)
-	local := reach.Local{Data: data, Ledger: known, TTL: c.TTL}
+	local := reach.Local{Data: data, Ledger: known, TTL: c.TTL, By: r.author(c), Acts: r.acts(c, data)}
 	if _, ttl, ok := app.Served(context.Background(), c); ok {
 		local.TTL = ttl // the desk decides, and so both say the same
 	}
 	return local, func() { data.Close(); forget() }, nil
 }
 
+// strayBooths are booths in a folder of which no home is known.
+func (r *run) strayBooths(c *config.Config, path string) (booths, func(), error) {
+	data, err := folder.OpenData(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return reach.Local{Data: data, TTL: c.TTL, By: r.author(c)}, func() { data.Close() }, nil
+}
+
+// author is whom this invocation's writes are put down to. What an agent asks is
+// not the operator's word.
+func (r *run) author(c *config.Config) string {
+	switch a := surroundings(); {
+	case a.inside():
+		return a.who()
+	case r.agent:
+		return "agent"
+	default:
+		return app.Operator(c)
+	}
+}
+
+// acts is how what deletes is reached: through the desk that serves the home,
+// which has the sweeper; else the command is the sweeper for a moment.
+func (r *run) acts(c *config.Config, data *folder.Data) reach.Acts {
+	return reach.Acts{
+		Desk: func(ctx context.Context) (*reach.Remote, error) {
+			at, token, err := app.OperatorsDesk(ctx, c)
+			if at == nil || err != nil {
+				return nil, err
+			}
+			return &reach.Remote{Base: at, Token: token, HTTP: http.DefaultClient}, nil
+		},
+		Open: func(ctx context.Context) (reach.Sweeper, error) {
+			s, err := app.SweepHome(ctx, c, data, r.err)
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
+}
+
 func (r *run) booth() *cobra.Command {
 	cmd := &cobra.Command{Use: "booth", Short: "Look at booths and publish into them"}
-	cmd.AddCommand(r.boothLs(), r.boothShow(), r.boothExplain(), r.boothPublish(), r.boothToken())
+	cmd.AddCommand(
+		r.boothLs(), r.boothShow(), r.boothExplain(), r.boothCensus(), r.boothOpen(), r.boothPublish(), r.boothToken(),
+		r.boothMarks(), r.boothRepair(), r.boothKeep(), r.boothUnkeep(), r.boothRm(), r.boothTrash(), r.boothRestore(), r.boothSweep(),
+	)
 	return cmd
 }
 
@@ -116,7 +221,7 @@ func (r *run) boothShow() *cobra.Command {
 		Short: "Show one booth and what is inside",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBooth(r, args[0], func(b booths) (booth.Listing, error) { return b.Show(cmd.Context(), args[0]) }, r.printListing)
+			return withBooth(r, args[0], func(b booths, name string) (booth.Listing, error) { return b.Show(cmd.Context(), name) }, r.printListing)
 		},
 	}
 }
@@ -127,22 +232,21 @@ func (r *run) boothExplain() *cobra.Command {
 		Short: "Say what decides a booth's lifetime, and when it would expire",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBooth(r, args[0], func(b booths) (booth.Explanation, error) { return b.Explain(cmd.Context(), args[0]) }, r.printExplanation)
+			return withBooth(r, args[0], func(b booths, name string) (booth.Explanation, error) { return b.Explain(cmd.Context(), name) }, r.printExplanation)
 		},
 	}
 }
 
 // withBooth asks for a document about one booth and shows it. A booth that is
 // not there is an answer: exit 6.
-func withBooth[T any](r *run, name string, ask func(booths) (T, error), show func(T)) error {
-	b, done, err := r.booths()
+func withBooth[T any](r *run, name string, ask func(b booths, name string) (T, error), show func(T)) error {
+	b, name, done, err := r.boothsOf(name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	doc, err := ask(b)
-	var p *problem.Error
-	if errors.As(err, &p) && p.Kind == problem.Gone && p.Step == "booth" {
+	doc, err := ask(b, name)
+	if isGone(err, "booth") {
 		return r.gone(name)
 	}
 	if err != nil {
@@ -153,6 +257,12 @@ func withBooth[T any](r *run, name string, ask func(booths) (T, error), show fun
 	}
 	show(doc)
 	return nil
+}
+
+// isGone says that err is that what step names is not there.
+func isGone(err error, step string) bool {
+	var p *problem.Error
+	return errors.As(err, &p) && p.Kind == problem.Gone && p.Step == step
 }
 
 func (r *run) gone(name string) error {

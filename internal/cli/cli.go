@@ -33,6 +33,7 @@ type run struct {
 	json     bool
 	flags    *pflag.FlagSet // those of the command that runs
 	status   int            // for answers that are no failures
+	agent    bool           // an agent speaks through it
 }
 
 // Main runs one command line and gives its exit status.
@@ -102,7 +103,10 @@ with "holdfast up", make a folder, and look at it in a browser.`,
 	root.PersistentFlags().String("home", "", "folder that everything lives in (default: the XDG data directory)")
 	root.PersistentFlags().BoolVar(&r.json, "json", r.json, "answer with one JSON document")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
-	root.AddCommand(r.up(), r.open(), r.booth(), r.config(), r.version())
+	root.AddCommand(
+		r.up(), r.open(), r.booth(), r.config(), r.version(),
+		r.ask(), r.wait(), r.answer(), r.withdraw(), r.note(), r.flag(), r.mcp(),
+	)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd("completion")
 	r.strictArgs(root)

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,8 +24,9 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command as a person and a script would. Commands of the
 // scripts beside the usual ones: serving HOME (waits until a desk serves it and
 // sets URL), listen VAR (takes a port for the rest of the script), jsonpath FILE
-// PATH VALUE (a member of a JSON document), setfrom VAR FILE (a variable's value
-// from a file).
+// PATH VALUE (a member of a JSON document), setjson VAR FILE PATH (a variable's
+// value from there), setfrom VAR FILE (from a file), status N COMMAND… (runs it,
+// and wants that exit status).
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -37,6 +41,8 @@ func TestScripts(t *testing.T) {
 			"listen":   listen,
 			"jsonpath": jsonpath,
 			"setfrom":  setfrom,
+			"setjson":  setjson,
+			"status":   status,
 		},
 	})
 }
@@ -71,33 +77,57 @@ func listen(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func jsonpath(ts *testscript.TestScript, neg bool, args []string) {
+	if got := member(ts, args[0], args[1]); (got == args[2]) == neg {
+		ts.Fatalf("%s: %s is %s", args[0], args[1], got)
+	}
+}
+
+func setjson(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], member(ts, args[1], args[2]))
+}
+
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if args[0] != strconv.Itoa(got) {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// member is what a path leads to in the one JSON document of a file; null where
+// it leads nowhere.
+func member(ts *testscript.TestScript, file, path string) string {
 	var v any
-	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
 	dec.UseNumber()
 	ts.Check(dec.Decode(&v))
 	if dec.More() {
-		ts.Fatalf("%s holds more than one document", args[0])
+		ts.Fatalf("%s holds more than one document", file)
 	}
-	for part := range strings.SplitSeq(args[1], ".") {
+	for part := range strings.SplitSeq(path, ".") {
 		switch at := v.(type) {
 		case map[string]any:
 			v = at[part]
 		case []any:
-			i := int(part[0] - '0')
-			if i >= len(at) {
-				ts.Fatalf("%s: %s is not there", args[0], args[1])
+			i, err := strconv.Atoi(part)
+			ts.Check(err)
+			v = nil
+			if i < len(at) {
+				v = at[i]
 			}
-			v = at[i]
 		default:
 			v = nil
 		}
 	}
 	got, err := json.Marshal(v)
 	ts.Check(err)
-	text := strings.Trim(string(got), `"`)
-	if (text == args[2]) == neg {
-		ts.Fatalf("%s: %s is %s", args[0], args[1], got)
-	}
+	return strings.Trim(string(got), `"`)
 }
 
 func setfrom(ts *testscript.TestScript, _ bool, args []string) {

@@ -50,6 +50,9 @@ func (r *run) open() *cobra.Command {
 		Short: "Open the desk in a browser, signed in",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := operatorOnly("sign in"); err != nil {
+				return err
+			}
 			c, err := r.settings()
 			if err != nil {
 				return err
@@ -58,17 +61,10 @@ func (r *run) open() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			opened := !printOnly && !r.json && browse(link)
-			switch {
-			case r.json:
-				return r.document(struct {
-					URL string `json:"url"`
-				}{link})
-			case opened:
-				fmt.Fprintln(r.out, "opening it in the browser; if nothing happens: holdfast open --print")
-			default:
-				fmt.Fprintln(r.out, link)
+			if r.json {
+				return r.document(address{link})
 			}
+			r.follow(link, printOnly)
 			return nil
 		},
 	}

@@ -18,6 +18,11 @@ type Local struct {
 	Data   *folder.Data
 	Ledger *ledger.Ledger
 	TTL    time.Duration
+	By     string // whom what is done is put down to
+	Acts   Acts
+
+	// tick stands in for time.After in tests; nil for that.
+	tick func(time.Duration) <-chan time.Time
 }
 
 func (l Local) terms() booth.Terms {

@@ -71,6 +71,12 @@ func newLedger(t *testing.T, data *folder.Data) (known *ledger.Ledger, arrive fu
 // remote is a desk over data, below a base path, and the operator who reaches it.
 func remote(t *testing.T, data *folder.Data, known *ledger.Ledger) Remote {
 	t.Helper()
+	return remoteWith(t, data, known, nil, func(h http.Handler) http.Handler { return h })
+}
+
+// remoteWith is remote with a sweeper, and something around its site.
+func remoteWith(t *testing.T, data *folder.Data, known *ledger.Ledger, sweeper desk.Sweeper, around func(http.Handler) http.Handler) Remote {
+	t.Helper()
 	key, err := access.LoadOrCreateKey(t.TempDir())
 	check(t, err)
 	base, err := web.ParseBase("/desk/")
@@ -81,10 +87,11 @@ func remote(t *testing.T, data *folder.Data, known *ledger.Ledger) Remote {
 	auth, err := web.NewAuth(web.AuthConfig{Key: key, Principal: "principal:local/h/u", Links: new(access.Links), Base: base})
 	check(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	d, err := desk.New(desk.Config{Data: data, Ledger: known, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Log: quiet, Now: time.Now})
+	d, err := desk.New(desk.Config{Data: data, Ledger: known, Sweeper: sweeper, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Log: quiet, Now: time.Now})
 	check(t, err)
 	server.Config.Handler, err = web.NewSite(web.Config{Base: base, Hosts: hosts, Auth: auth, Routes: d.Routes(), ErrorPage: d.ErrorPage, Log: quiet})
 	check(t, err)
+	server.Config.Handler = around(server.Config.Handler)
 	server.Start()
 	t.Cleanup(server.Close)
 	return at(t, server.URL+"/desk/", key.OperatorToken())
@@ -244,6 +251,23 @@ func ask(t *testing.T, r Remote) (reads, writes []error) {
 	return []error{list, show, explain}, []error{r.Put(ctx, "x", item(t, "a"), text("x")), r.Describe(ctx, "x", title("x"))}
 }
 
+// askMore is ask with the calls about marks and decisions too.
+func askMore(t *testing.T, r Remote) (reads, writes []error) {
+	t.Helper()
+	ctx := context.Background()
+	reads, writes = ask(t, r)
+	_, marks := r.Marks(ctx, "x")
+	_, watch := r.Watch(ctx, "x", 1, nil)
+	_, trash := r.Trash(ctx)
+	_, census := r.Census(ctx)
+	_, asked := r.Ask(ctx, "x", question("Which?", ""))
+	_, kept := r.Keep(ctx, "x", booth.Keeping{})
+	_, removed := r.Remove(ctx, "x")
+	_, restored := r.Restore(ctx, "x")
+	_, swept := r.Sweep(ctx, false)
+	return append(reads, marks, watch, trash, census), append(writes, asked, kept, removed, restored, swept)
+}
+
 func each(t *testing.T, what string, errs []error, kind problem.Kind, says string) {
 	t.Helper()
 	for i, err := range errs {
@@ -260,7 +284,7 @@ func TestAServerThatIsNotThereChangedNothing(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	check(t, ln.Close())
-	reads, writes := ask(t, at(t, "http://"+ln.Addr().String()+"/", ""))
+	reads, writes := askMore(t, at(t, "http://"+ln.Addr().String()+"/", ""))
 	each(t, "reads", reads, problem.Failed, "Nothing was changed")
 	each(t, "writes", writes, problem.Failed, "Nothing was changed")
 }
@@ -289,7 +313,7 @@ func TestAWriteWithoutAnAnswerIsUnknown(t *testing.T) {
 				conn.Close()
 			}
 		}()
-		reads, writes := ask(t, at(t, "http://"+ln.Addr().String()+"/", ""))
+		reads, writes := askMore(t, at(t, "http://"+ln.Addr().String()+"/", ""))
 		each(t, what+", reads", reads, problem.Failed, "no answer")
 		each(t, what+", writes", writes, problem.Unknown, "not known")
 		check(t, ln.Close())
@@ -331,7 +355,7 @@ func TestAnAnswerThatIsNotTheDesksIsNoSuccess(t *testing.T) {
 			w.WriteHeader(c.status)
 			io.WriteString(w, c.body)
 		}))
-		reads, writes := ask(t, at(t, server.URL+"/", "secret-token"))
+		reads, writes := askMore(t, at(t, server.URL+"/", "secret-token"))
 		each(t, fmt.Sprint(c.status, " reads"), reads, c.read, c.says)
 		each(t, fmt.Sprint(c.status, " writes"), writes, c.write, c.says)
 		for _, err := range append(reads, writes...) {

@@ -93,6 +93,9 @@ func (r Remote) call(ctx context.Context, method, path string, body io.Reader, l
 	}
 	req.ContentLength = length
 	req.Header.Set("Accept", "application/json")
+	if body != nil && method != http.MethodPut { // whose body is the item
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if r.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Token)
 	}
@@ -152,11 +155,16 @@ func (r Remote) noAnswer(method string, err error) error {
 func (r Remote) refusal(method string, res *http.Response, data []byte) error {
 	var doc struct {
 		Kind, Step, Reason, Hint string
+		Rev                      int64
+		booth.Damage
 	}
 	if json.Unmarshal(data, &doc) == nil {
 		if kind, ok := problem.ParseKind(doc.Kind); ok {
 			p := problem.New(kind, doc.Step, "%s", doc.Reason)
 			p.Hint = doc.Hint
+			if doc.Damage.Error != "" {
+				return p.Because(damaged{doc.Damage, doc.Rev})
+			}
 			return p
 		}
 	}
