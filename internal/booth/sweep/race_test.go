@@ -18,8 +18,7 @@ import (
 
 // A writer of marks takes the booth's lock, opens the booth by its name again and
 // compares, and writes. What it wrote so is never in the trash, whoever is first.
-// Red when condemnOneLocked takes no lock, lets it go before the move, or does not
-// compare the folder under the name.
+// Red when condemnOneLocked takes no lock, or lets it go before the move.
 func TestAnAcceptedWriteNeverEndsInTheTrash(t *testing.T) {
 	h := newHome(t)
 	accepted, swept := 0, 0

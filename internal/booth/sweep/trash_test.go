@@ -342,12 +342,16 @@ func TestTheJournalSaysWhatDecided(t *testing.T) {
 }
 
 // A journal that cannot be written moves nothing, and one that can be again goes
-// on. Red when discardLocked renames before its line, or mendLocked is not asked.
+// on. Red when discardLocked or restoreLocked rename before their line, or mendLocked
+// is not asked.
 func TestNothingMovesWithoutAJournal(t *testing.T) {
 	h := newHome(t)
 	h.booth("a")
 	h.booth("b")
+	h.booth("c")
 	h.expire()
+	_, err := h.remove("c")
+	check(t, err)
 	broken := true
 	h.dir.Faults = func(m durable.Moment) error {
 		if broken && (m.Step == durable.StepAppend || m.Step == durable.StepTruncate) {
@@ -362,8 +366,11 @@ func TestNothingMovesWithoutAJournal(t *testing.T) {
 	if _, err = h.remove("a"); err == nil {
 		t.Error("removed")
 	}
+	if _, err = h.s.Restore(context.Background(), h.only().ID); err == nil {
+		t.Error("restored")
+	}
 	h.there("a", "b")
-	if got := h.hidden(); len(got) != 0 {
+	if got := h.hidden(); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 	broken = false
@@ -391,5 +398,42 @@ func TestNothingIsInTheTrashWithoutItsLine(t *testing.T) {
 	h.there("a")
 	if got := h.hidden(); len(got) != 0 {
 		t.Errorf("%q", got)
+	}
+}
+
+// Red when Open counts service from nothing: the trash would be kept for as long
+// again as the sweeper was ever at work.
+func TestLostTicksDoNotKeepTheTrashForEver(t *testing.T) {
+	h := newHome(t)
+	h.booth("a")
+	h.expire()
+	h.tick()
+	h.close()
+	check(t, os.Remove(h.desk+"/ticks.json"))
+	h.open()
+	if left := h.only().Purge; left != 48*time.Hour {
+		t.Errorf("%v left", left)
+	}
+}
+
+// A folder that takes the name between the line and the move is not the one that
+// was decided about: it goes straight back. Red when discardLocked does not look at
+// what it moved.
+func TestAnotherFolderUnderTheNameGoesStraightBack(t *testing.T) {
+	h := prepare(t)
+	h.faults = func(m durable.Moment) error {
+		if m == (durable.Moment{Step: "journal-aside", Done: true}) {
+			check(t, os.Rename(h.path+"/a", h.desk+"/out"))
+			h.write("a/new", "new")
+		}
+		return nil
+	}
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("a")
+	h.expire()
+	h.swept(h.tick())
+	if !h.is("a/new") || len(h.hidden()) != 0 || len(h.s.Trash()) != 0 {
+		t.Errorf("%q, %+v", h.hidden(), h.s.Trash())
 	}
 }
