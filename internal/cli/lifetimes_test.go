@@ -20,23 +20,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// desk is a running "holdfast up" of this test's own program, whose booths live
+// briefDesk is a running "holdfast up" of this test's own program, whose booths live
 // for two seconds and whose sweeper comes every second.
-type desk struct {
+type briefDesk struct {
 	t    *testing.T
 	home string
 	url  string
 	cmd  *exec.Cmd
 }
 
-func startDesk(t *testing.T, home string) *desk {
+func startDesk(t *testing.T, home string) *briefDesk {
 	t.Helper()
 	cmd := exec.Command("holdfast", "--home", home, "up", "--listen", "127.0.0.1:0", "--ttl", "2s", "--tick", "1s")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
-	d := &desk{t: t, home: home, cmd: cmd}
+	d := &briefDesk{t: t, home: home, cmd: cmd}
 	t.Cleanup(d.stop)
 	lines := bufio.NewScanner(out)
 	lines.Scan()
@@ -48,7 +48,7 @@ func startDesk(t *testing.T, home string) *desk {
 	return d
 }
 
-func (d *desk) stop() {
+func (d *briefDesk) stop() {
 	if d.cmd == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func must(t testing.TB, err error) {
 }
 
 // lines are the lifetimes of all booths, as the command says them.
-func (d *desk) lines() map[string]string {
+func (d *briefDesk) lines() map[string]string {
 	d.t.Helper()
 	out, err := exec.Command("holdfast", "--home", d.home, "--json", "booth", "ls").Output()
 	must(d.t, err)
@@ -83,7 +83,7 @@ func (d *desk) lines() map[string]string {
 	return lines
 }
 
-func (d *desk) page(path string) string {
+func (d *briefDesk) page(path string) string {
 	d.t.Helper()
 	res, err := http.Get(d.url + path)
 	must(d.t, err)
@@ -95,7 +95,7 @@ func (d *desk) page(path string) string {
 
 // awaitGone waits until the sweeper has taken all booths of which gone says so;
 // it fails with the test's own time.
-func (d *desk) awaitGone(gone func(name string) bool) map[string]string {
+func (d *briefDesk) awaitGone(gone func(name string) bool) map[string]string {
 	d.t.Helper()
 	for {
 		lines := d.lines()
@@ -120,12 +120,12 @@ func keys(m map[string]string) func(func(string) bool) {
 // says of it after its time.
 type row struct {
 	name string
-	set  func(t *testing.T, d *desk, dir string)
+	set  func(t *testing.T, d *briefDesk, dir string)
 	line string
 }
 
-func file(name, content string) func(*testing.T, *desk, string) {
-	return func(t *testing.T, _ *desk, dir string) {
+func file(name, content string) func(*testing.T, *briefDesk, string) {
+	return func(t *testing.T, _ *briefDesk, dir string) {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
 }
@@ -153,7 +153,7 @@ func tenNotesOneBroken() string {
 // heldRows are the rows of the table that any user can bring about; case B26.
 var heldRows = []row{
 	{"kept", file(".forever", ""), "kept"},
-	{"kept-damaged", func(t *testing.T, d *desk, dir string) {
+	{"kept-damaged", func(t *testing.T, d *briefDesk, dir string) {
 		file(".forever", "")(t, d, dir)
 		file(".marks.json", "")(t, d, dir)
 	}, "kept · marks unreadable"},
@@ -164,27 +164,29 @@ var heldRows = []row{
 	{"null", file(".marks.json", "null"), unreadable},
 	{"list", file(".marks.json", "[]"), unreadable},
 	{"truncated", file(".marks.json", marksDoc(donePick)[:60]), unreadable},
-	{"folder", func(t *testing.T, _ *desk, dir string) { must(t, os.Mkdir(dir+"/.marks.json", 0o755)) }, unreadable},
-	{"link", func(t *testing.T, _ *desk, dir string) { must(t, os.Symlink("nowhere", dir+"/.marks.json")) }, unreadable},
-	{"pipe", func(t *testing.T, _ *desk, dir string) { must(t, unix.Mkfifo(dir+"/.marks.json", 0o644)) }, unreadable},
+	{"folder", func(t *testing.T, _ *briefDesk, dir string) { must(t, os.Mkdir(dir+"/.marks.json", 0o755)) }, unreadable},
+	{"link", func(t *testing.T, _ *briefDesk, dir string) { must(t, os.Symlink("nowhere", dir+"/.marks.json")) }, unreadable},
+	{"pipe", func(t *testing.T, _ *briefDesk, dir string) { must(t, unix.Mkfifo(dir+"/.marks.json", 0o644)) }, unreadable},
 	{"large", file(".marks.json", strings.Repeat(" ", 5<<20)+marksDoc(donePick)), unreadable},
 	{"one-broken", file(".marks.json", tenNotesOneBroken()), unreadable},
 	{"no-options", file(".marks.json", marksDoc(noOptions)), unreadable},
-	{"review", func(t *testing.T, d *desk, _ string) {
+	{"review", func(t *testing.T, d *briefDesk, _ string) {
 		must(t, os.WriteFile(d.home+"/desk/holds.json", []byte(`{"holds":{"review":"n-17"},"schema":"holdfast.holds/v1"}`+"\n"), 0o600))
 	}, "held until n-17 is reviewed"},
-	{"busy", func(t *testing.T, _ *desk, dir string) {
+	{"busy", func(t *testing.T, _ *briefDesk, dir string) {
 		f, err := os.Open(dir)
 		must(t, err)
 		t.Cleanup(func() { f.Close() })
 		must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 	}, "held · in use"},
-	{"deep", func(t *testing.T, _ *desk, dir string) { must(t, os.MkdirAll(dir+strings.Repeat("/d", 140), 0o755)) }, "held · cannot be read: " + strings.Repeat("d/", 127) + "d"},
+	{"deep", func(t *testing.T, _ *briefDesk, dir string) {
+		must(t, os.MkdirAll(dir+strings.Repeat("/d", 140), 0o755))
+	}, "held · cannot be read: " + strings.Repeat("d/", 127) + "d"},
 }
 
 // hold checks rows against a real desk: each booth stays, and says why on every
 // surface, while the sibling beside it, which differs in nothing else, goes.
-func hold(t *testing.T, rows []row) *desk {
+func hold(t *testing.T, rows []row) *briefDesk {
 	t.Helper()
 	home := t.TempDir()
 	must(t, os.MkdirAll(home+"/desk", 0o700))
@@ -193,7 +195,7 @@ func hold(t *testing.T, rows []row) *desk {
 			must(t, os.MkdirAll(filepath.Join(home, "booths", name), 0o755))
 			must(t, os.WriteFile(filepath.Join(home, "booths", name, "a.txt"), []byte("x"), 0o644))
 		}
-		r.set(t, &desk{home: home}, filepath.Join(home, "booths", r.name))
+		r.set(t, &briefDesk{home: home}, filepath.Join(home, "booths", r.name))
 	}
 	must(t, os.MkdirAll(home+"/booths/answered", 0o755))
 	must(t, os.WriteFile(home+"/booths/answered/.marks.json", []byte(marksDoc(donePick)), 0o644))
@@ -232,7 +234,7 @@ func TestEveryHoldHoldsAndItsSiblingGoes(t *testing.T) {
 // A mount inside holds; it takes root. Red when the survey's mount is not asked.
 func TestAMountHolds(t *testing.T) {
 	t.Parallel()
-	hold(t, []row{{"mount", func(t *testing.T, _ *desk, dir string) {
+	hold(t, []row{{"mount", func(t *testing.T, _ *briefDesk, dir string) {
 		must(t, os.Mkdir(dir+"/disk", 0o755))
 		if err := unix.Mount("none", dir+"/disk", "tmpfs", 0, "size=64k"); err != nil {
 			t.Fatalf("this test needs to mount (root): %v", err)
