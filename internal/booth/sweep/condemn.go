@@ -152,13 +152,13 @@ func (s *Sweeper) consider(ctx context.Context, r *round, candidates []folder.Gl
 	verdicts := make([]verdict, len(candidates))
 	eachOf(len(candidates), func(share func() (int, bool)) {
 		for i, ok := share(); ok && ctx.Err() == nil; i, ok = share() {
-			verdicts[i] = s.considerOne(ctx, r.now, candidates[i])
+			verdicts[i] = s.considerOne(ctx, r, candidates[i])
 		}
 	})
 	return verdicts
 }
 
-func (s *Sweeper) considerOne(ctx context.Context, now time.Time, g folder.Glance) verdict {
+func (s *Sweeper) considerOne(ctx context.Context, r *round, g folder.Glance) verdict {
 	b, err := s.conf.Data.Booth(g.Name)
 	switch {
 	case problem.KindOf(err) == problem.Gone:
@@ -167,9 +167,7 @@ func (s *Sweeper) considerOne(ctx context.Context, now time.Time, g folder.Glanc
 		return verdict{stays: true, why: problem.Words(err), overdue: true}
 	}
 	defer b.Close()
-	terms := s.terms(now)
-	terms.Ours = false
-	look := booth.At(ctx, b, terms)
+	look := booth.At(ctx, b, booth.Terms{Now: r.now, TTL: s.conf.TTL, Records: r.records})
 	if why := spared(look); why != "" {
 		return verdict{stays: true, why: why, overdue: overdue(look)}
 	}
