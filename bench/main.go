@@ -29,6 +29,8 @@ var benches = []bench{
 	{"page", firstPage},
 	{"scan", scanHerd},
 	{"sweep", sweepHerd},
+	{"answer", answerSeen},
+	{"waiters", waiters},
 }
 
 func main() {

@@ -20,7 +20,7 @@ import (
 // often it looks although no bell rang: a booth need not be watched.
 const (
 	maxWait   = 60 * time.Second
-	lookEvery = 5 * time.Second
+	lookEvery = 10 * time.Second
 )
 
 // serveMarksJSON gives the marks of a booth. With since=REV and wait=DUR it waits
