@@ -27,6 +27,8 @@ var benches = []bench{
 	{"start", startUp},
 	{"bytes", itemBytes},
 	{"page", firstPage},
+	{"scan", scanHerd},
+	{"sweep", sweepHerd},
 }
 
 func main() {

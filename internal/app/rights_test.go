@@ -119,6 +119,7 @@ var rights = map[string]struct{ path, open, login string }{
 	"GET /api/v1/booths/{booth}":         {"/api/v1/booths/mine", everybody, "operator observer worker"},
 	"GET /api/v1/booths/{booth}/explain": {"/api/v1/booths/mine/explain", everybody, "operator observer worker"},
 	"PATCH /api/v1/booths/{booth}":       {"/api/v1/booths/mine", "operator worker", "operator worker"},
+	"GET /api/v1/census":                 {"/api/v1/census", everybody, "operator observer"},
 	"POST /api/v1/sign-in-links":         {"/api/v1/sign-in-links", "operator", "operator"},
 	"GET /events":                        {"/events", everybody, "operator observer"},
 	"GET /metrics":                       {"/metrics", everybody, "operator observer"},

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"holdfast/internal/booth"
-	"holdfast/internal/booth/lifetime"
 	"holdfast/internal/web"
 )
 
@@ -22,12 +21,12 @@ func (h *house) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	lanes := map[string]int{"kept": 0, "held": 0, "counting": 0}
-	for _, l := range looks {
-		lanes[lifetime.Kind(l.State)]++
-	}
-	for kind, n := range lanes {
-		h.metrics.Set(`holdfast_booths{state="`+kind+`"}`, float64(n))
+	census := booth.NewCensus(looks)
+	h.metrics.Set(`holdfast_booths{state="kept",reason=""}`, float64(census.Kept))
+	h.metrics.Set(`holdfast_booths{state="counting",reason=""}`, float64(census.Counting))
+	h.metrics.Set(`holdfast_booths_kept_and_open`, float64(census.KeptAndOpen))
+	for reason, n := range census.Held {
+		h.metrics.Set(`holdfast_booths{state="held",reason="`+reason+`"}`, float64(n))
 	}
 	if r.Method != http.MethodHead {
 		h.metrics.Write(w)

@@ -55,7 +55,6 @@ func (h *house) tick(ctx context.Context) {
 		h.log.Error("the sweep did not finish; what it did is in sweep.jsonl", "err", err)
 	}
 	for _, name := range report.Swept {
-		h.log.Info("swept", "booth", name)
 		h.desk.Changed(name)
 	}
 }

@@ -121,7 +121,10 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 	check(t, err)
 	_, err = Answer(ctx, s.data, x, answerYes(asked.ID), someone)
 	check(t, err)
-	before, err := os.Stat(dir + "/" + marks.File)
+	there, err := os.Open(dir + "/" + marks.File) // while it is open no other file has its number
+	check(t, err)
+	defer there.Close()
+	before, err := there.Stat()
 	check(t, err)
 	again, err := Ask(ctx, s.data, x, sure(), someone)
 	check(t, err)
@@ -422,5 +425,40 @@ func TestAKilledChangeLeavesTheOldMarksOrTheNew(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Red when Marks refuses what is damaged, or Flag writes a note.
+func TestMarksAreReadAsFarAsTheyCanBe(t *testing.T) {
+	s := newShed(t)
+	_, dir := s.booth(t, "x")
+	ctx, x := context.Background(), named(t, "x")
+	if r, err := Marks(s.data, x); err != nil || !r.Whole() || len(r.Marks) != 0 {
+		t.Errorf("none: %+v, %v", r, err)
+	}
+	flagged, err := Flag(ctx, s.data, x, Remark{Target: "a.png"}, someone)
+	check(t, err)
+	r, err := Marks(s.data, x)
+	check(t, err)
+	if f, ok := r.Marks[0].(marks.Flag); !ok || f.Target != "a.png" || f.MarkID != flagged.ID || r.Rev != flagged.Rev {
+		t.Errorf("%+v, %+v", r, flagged)
+	}
+	write(t, dir, marks.File, doc(openPick, noOptions))
+	if r, err := Marks(s.data, x); err != nil || r.Whole() || r.Open() != 1 {
+		t.Errorf("damaged: %+v, %v", r, err)
+	}
+	_, err = Marks(s.data, named(t, "y"))
+	step(t, err, problem.Gone, "booth")
+}
+
+// Red when ParseRequest decodes openly: a misspelt member would be left out.
+func TestARequestIsReadStrictly(t *testing.T) {
+	var r Reply
+	check(t, ParseRequest([]byte(`{"id":"p1","document":3,"parts":{"a":{"confirm":true}}}`), &r))
+	if r.ID != "p1" || r.Document != 3 || !*r.Parts["a"].Confirm {
+		t.Errorf("%+v", r)
+	}
+	for _, bad := range []string{"", "null", "[]", "{}", `{"id":"p1"}`, `{"id":"p1","parts":{},"comments":"x"}`, `{"id":"p1","ID":"p2","parts":{}}`, `{"id":"p1","parts":{"a":{"confirm":"yes"}}}`} {
+		step(t, ParseRequest([]byte(bad), &r), problem.Usage, "request")
 	}
 }

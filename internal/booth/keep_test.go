@@ -36,8 +36,14 @@ func TestKeepingAgainChangesNothingButForAnotherReason(t *testing.T) {
 		changed bool
 		is      string
 	}{
-		{"", true, ""}, {"", false, ""}, {"good", true, "good"}, {"good", false, "good"}, {"", false, "good"},
-		{"better", true, "better"}, {"\xff", true, "\uFFFD"}, {"\xff", false, "\uFFFD"},
+		{"", true, ""},
+		{"", false, ""},
+		{"good", true, "good"},
+		{"good", false, "good"},
+		{"", false, "good"},
+		{"better", true, "better"},
+		{"\xff", true, "\uFFFD"},
+		{"\xff", false, "\uFFFD"},
 	} {
 		before := content(t, dir+"/"+KeepFile)
 		if got := keep(t, s, c.why); got != c.changed {

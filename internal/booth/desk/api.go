@@ -17,6 +17,14 @@ func (d *Desk) serveList(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, summaries(looks))
 }
 
+func (d *Desk) serveCensus(w http.ResponseWriter, r *http.Request) error {
+	looks, err := booth.List(r.Context(), d.Data, d.terms())
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, booth.NewCensus(looks))
+}
+
 // summaries is a list of looks as one JSON document.
 func summaries(looks []booth.Look) booth.Booths {
 	out := booth.Booths{Booths: []booth.Summary{}}

@@ -104,6 +104,7 @@ func (d *Desk) Routes() []web.Route {
 		{Method: put, Pattern: "/b/{booth}/{item...}", Action: access.Publish, MaxBody: booth.MaxItem, Handler: d.servePut},
 		{Method: get, Pattern: "/c/{token}/{item...}", Action: access.ReadContent, Handler: d.serveContent},
 		{Method: get, Pattern: "/api/v1/booths", Action: access.ReadPages, Handler: d.serveList},
+		{Method: get, Pattern: "/api/v1/census", Action: access.ReadPages, Handler: d.serveCensus},
 		{Method: get, Pattern: "/api/v1/booths/{booth}", Action: access.ReadPages, Handler: d.serveListing},
 		{Method: get, Pattern: "/api/v1/booths/{booth}/explain", Action: access.ReadPages, Handler: d.serveExplain},
 		{Method: http.MethodPatch, Pattern: "/api/v1/booths/{booth}", Action: access.Publish, Handler: d.servePatch},

@@ -35,16 +35,15 @@ func (b *Booth) ID() FileID { return b.meta.FileID }
 
 // Locked says whether somebody has the folder's lock at this moment. It asks by
 // sharing the lock for an instant, so that those who only ask do not see each
-// other. A folder that cannot be locked is not locked.
+// other. A lock is taken on a descriptor of its own, never on b's, or this would
+// let it go. A folder that cannot be locked is not locked.
 func (b *Booth) Locked() bool {
 	held, _ := onDir(b.dir, func(fd int) (bool, error) {
-		own, err := openAt(fd, ".", dirFlags) // a lock belongs to the open file, and b's may be its holder's
+		err := retry(func() error { return unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) })
 		if err != nil {
-			return false, err
+			return err == unix.EWOULDBLOCK, nil
 		}
-		defer unix.Close(own)
-		err = retry(func() error { return unix.Flock(own, unix.LOCK_SH|unix.LOCK_NB) })
-		return err == unix.EWOULDBLOCK, nil
+		return false, unix.Flock(fd, unix.LOCK_UN)
 	})
 	return held
 }

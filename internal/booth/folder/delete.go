@@ -19,10 +19,10 @@ import (
 func (d *Data) Delete(ctx context.Context, p Place, id FileID, before func() error) error {
 	_, err := onDir(d.dir, func(data int) (struct{}, error) {
 		x := deletion{ctx: ctx, before: before}
-		return struct{}{}, x.tree(data, p.s, id)
+		return struct{}{}, x.tree(data, p.at, id)
 	})
 	if err != nil {
-		return fmt.Errorf("delete %s: %w", p.s, err)
+		return fmt.Errorf("delete %s: %w", p.at, err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestDeleteRemovesAllOfIt(t *testing.T) {
 	}
 }
 
-// Red when tree does not compare the folder, or dir what it opened.
+// Red when dir does not compare what it opened with the folder that is meant.
 func TestDeleteRemovesOnlyTheFolderThatIsMeant(t *testing.T) {
 	b, dir := makeBooth(t)
 	data := makeData(t, dir+"/..")
@@ -171,8 +171,9 @@ func TestPlacesThatAreSwept(t *testing.T) {
 	}
 }
 
-// Red when a seal leaves out a path, a stamp, a size or a kind; when machinery
-// counts; or when it goes by the clock.
+// Red when a seal leaves out a path, a stamp or a size, or when machinery counts.
+// (That it does not go by the clock is TestARemovalStaysUntilItIsUndone of package
+// sweep.)
 func TestASealSeesEachChange(t *testing.T) {
 	old := time.Unix(1000, 0)
 	changes := map[string]func(dir string){

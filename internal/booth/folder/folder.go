@@ -18,6 +18,9 @@
 //     is in its result as a [Failure], beside all that it could.
 //   - A write ends done, refused or failed with nothing changed, or, where the
 //     disk did not confirm a rename, unknown.
+//   - [Data.Move] never replaces, and [Data.Delete] removes nothing that is not in
+//     the one folder that is meant, whatever is swapped meanwhile. Only package
+//     sweep calls them.
 //   - Names are bytes and come back byte for byte.
 //
 // What it does not promise: that two calls see the same tree. A caller that

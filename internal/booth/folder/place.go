@@ -37,7 +37,7 @@ func (i ID) String() string { return i.s }
 // Place is a name in the data folder that a booth's folder can have: its own,
 // or one of the two that begin with a dot while it is being swept. They are as
 // long as an ID, however long the booth's own name is.
-type Place struct{ s string }
+type Place struct{ at string }
 
 const (
 	asidePrefix = ".sweeping-"
@@ -54,13 +54,13 @@ func (i ID) Aside() Place { return Place{asidePrefix + i.s} }
 func (i ID) Trash() Place { return Place{trashPrefix + i.s} }
 
 // String is the name's exact bytes.
-func (p Place) String() string { return p.s }
+func (p Place) String() string { return p.at }
 
 // ID is the one in the name of a folder that is being swept. A booth's own
 // place has none, and neither has a name that only resembles one.
 func (p Place) ID() (ID, bool) {
 	for _, prefix := range []string{asidePrefix, trashPrefix} {
-		if digits, ok := strings.CutPrefix(p.s, prefix); ok {
+		if digits, ok := strings.CutPrefix(p.at, prefix); ok {
 			return ParseID(digits)
 		}
 	}
@@ -81,12 +81,12 @@ func (d *Data) Swept() ([]Place, error) {
 // Standing is the folder that lies at p now. Nothing there is fs.ErrNotExist; any
 // other error is that of something that is no folder, or cannot be looked at.
 func (d *Data) Standing(p Place) (FileID, error) {
-	m, err := onDir(d.dir, func(fd int) (meta, error) { return statAt(fd, p.s) })
+	m, err := onDir(d.dir, func(fd int) (meta, error) { return statAt(fd, p.at) })
 	if err == nil && !m.isDir() {
 		err = unix.ENOTDIR
 	}
 	if err != nil {
-		return FileID{}, &fs.PathError{Op: "stat", Path: p.s, Err: err}
+		return FileID{}, &fs.PathError{Op: "stat", Path: p.at, Err: err}
 	}
 	return m.FileID, nil
 }
@@ -94,7 +94,7 @@ func (d *Data) Standing(p Place) (FileID, error) {
 // OpenAt opens the folder that lies at p as the booth that is called name.
 func (d *Data) OpenAt(p Place, name Name) (*Booth, error) {
 	b, err := onDir(d.dir, func(fd int) (*Booth, error) {
-		dirfd, err := openBoothAt(fd, p.s)
+		dirfd, err := openBoothAt(fd, p.at)
 		if err != nil {
 			return nil, err
 		}
@@ -120,13 +120,13 @@ func (d *Data) OpenAt(p Place, name Name) (*Booth, error) {
 // other error the folder can lie at either place.
 func (d *Data) Move(from, to Place) error {
 	_, err := onDir(d.dir, func(fd int) (struct{}, error) {
-		if err := retry(func() error { return renameNoReplace(fd, from.s, to.s) }); err != nil {
+		if err := retry(func() error { return renameNoReplace(fd, from.at, to.at) }); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, fsync(fd)
 	})
 	if err != nil {
-		return &os.LinkError{Op: "rename", Old: from.s, New: to.s, Err: err}
+		return &os.LinkError{Op: "rename", Old: from.at, New: to.at, Err: err}
 	}
 	return nil
 }

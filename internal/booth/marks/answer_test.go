@@ -78,6 +78,9 @@ func TestWhatDoesNotAnswerIsRefused(t *testing.T) {
 			d := edit(t, src)
 			p, err := d.Answer(id, Reply{Parts: c.parts, Comment: "a comment is no answer"}, operator)
 			refused(t, d, err, problem.Refused, c.step)
+			if what == "none of exact" && !strings.Contains(err.Error(), "wants one of its options") {
+				t.Errorf("the words are %q", err)
+			}
 			if p.MarkID != id || p.State() != StateOpen {
 				t.Errorf("the question is not given back: %+v", p)
 			}
@@ -257,6 +260,12 @@ func TestTheSameAnswerAgainChangesNothing(t *testing.T) {
 		if !d.Changed() {
 			t.Errorf("%s is taken for the same", what)
 		}
+	}
+	d = edit(t, doc(pick(choice, `,"answer":{"by":"o","parts":{"part":{}}}`)))
+	p, err := d.Answer("p", Reply{Parts: map[string]Value{"part": {None: true}}}, other)
+	check(t, err)
+	if p.State() != StateDeclined {
+		t.Errorf("none is taken for nothing: %s", p.State())
 	}
 }
 

@@ -289,7 +289,7 @@ func TestAQuestionIsReadStrictly(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range []string{
-		"", "null", "[]", good + good, strings.Replace(good, "title", "titel", 1), strings.Replace(good, "kind", "Kind", 1),
+		"", "null", "[]", good + good, strings.Replace(good, "title", "titel", 1), strings.Replace(good, "{", `{"prority":"high",`, 1), strings.Replace(good, "kind", "Kind", 1),
 		strings.Replace(good, "confirm", "dance", 1), strings.Replace(good, `"t"`, `"t","title":"u"`, 1),
 	} {
 		if _, err := ParseQuestion([]byte(bad)); problem.KindOf(err) != problem.Usage {

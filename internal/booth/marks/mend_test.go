@@ -87,15 +87,15 @@ func mended(t testing.TB, data []byte) Mended {
 	return m
 }
 
-// case B26: more than fits. Red without shrink: Encode refuses what is left, and
-// the booth can never be mended.
+// case B26: more than fits. Red without shrink (Encode refuses what is left, and
+// the booth can never be mended), or when it takes the marks in their order.
 func TestMendingMoreThanFitsKeepsOpenQuestionsFirst(t *testing.T) {
 	text := strings.Repeat("x", 64<<10)
 	var entries []string
 	for i := range 5 << 20 / len(text) {
 		entries = append(entries, fmt.Sprintf(`{"id":"n%d","shape":"note","text":%q}`, i, text))
 	}
-	entries = append(entries, pick(choice, ""))
+	entries = append(entries, pick(choice, `,"why":"`+text+`"`))
 	src := strings.Replace(doc(entries...), `"rev"`, `"later":"`+text+`","rev"`, 1)
 	m := mended(t, []byte(src))
 	r := Parse(m.Data)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"time"
@@ -127,14 +128,15 @@ func (b *book) take(r record) error {
 	if !slices.Contains(from, e.state) {
 		return fmt.Errorf("%q cannot follow what came before it about %q", r.Event, r.ID)
 	}
-	switch r.Event {
-	case evTrash:
-		if r.Service == nil || *r.Service < 0 {
+	if r.Event == evTrash {
+		const most = int64(math.MaxInt64 / time.Millisecond)
+		if r.Service == nil || *r.Service < 0 || *r.Service > most {
 			return fmt.Errorf("%q without its time of service", r.Event)
 		}
 		e.at, e.service = r.At, time.Duration(*r.Service)*time.Millisecond
 		b.service = max(b.service, e.service)
-	case evFailed:
+	}
+	if r.Event == evFailed {
 		e.trouble = r.Outcome
 	}
 	if to == 0 {

@@ -30,13 +30,18 @@ const (
 // the same.
 func (s *Sweeper) condemnLocked(ctx context.Context, r *round, candidates []folder.Glance) error {
 	before := len(r.nominated)
-	var err error
-	for _, g := range candidates {
-		if err = ctx.Err(); err == nil {
-			err = s.condemnOneLocked(ctx, r, g)
-		}
+	verdicts := s.consider(ctx, r, candidates)
+	err := ctx.Err()
+	for i, g := range candidates {
 		if err != nil {
 			break
+		}
+		if v := verdicts[i]; v.stays {
+			r.stays(g, v)
+			continue
+		}
+		if err = s.condemnOneLocked(ctx, r, g); err == nil {
+			err = ctx.Err()
 		}
 	}
 	if len(r.nominated) != before {
@@ -98,9 +103,7 @@ func (s *Sweeper) underLockLocked(ctx context.Context, r *round, g folder.Glance
 		return nil, "the sweep was ended", err
 	}
 	if why := spared(look); why != "" {
-		if !overdue(look) {
-			delete(r.nominated, key)
-		}
+		r.stays(g, verdict{overdue: overdue(look)})
 		return nil, why, nil
 	}
 	again := func() string {
@@ -125,23 +128,52 @@ func (s *Sweeper) underLockLocked(ctx context.Context, r *round, g folder.Glance
 	return e, why, err
 }
 
-// rehearseOne says what would come of a candidate, and changes nothing.
-func (s *Sweeper) rehearseOne(ctx context.Context, r *round, g folder.Glance) {
-	b, err := s.conf.Data.Booth(g.Name)
-	if err != nil {
-		if problem.KindOf(err) != problem.Gone {
-			r.spare(g.Name, problem.Words(err))
+// verdict is what a strict read without the lock says of a candidate. That it
+// stays is final, for this tick; that it goes is not.
+type verdict struct {
+	stays   bool
+	why     string // "" where it is not there any more
+	overdue bool   // so that it needs no second nomination
+}
+
+// stays takes in that a candidate does.
+func (r *round) stays(g folder.Glance, v verdict) {
+	if !v.overdue {
+		delete(r.nominated, ledger.Key(g.Name, g.ID))
+	}
+	if v.why != "" {
+		r.spare(g.Name, v.why)
+	}
+}
+
+// consider reads each candidate, two at a time: most of those that were nominated
+// are held, and stay so tick after tick.
+func (s *Sweeper) consider(ctx context.Context, r *round, candidates []folder.Glance) []verdict {
+	verdicts := make([]verdict, len(candidates))
+	eachOf(len(candidates), func(share func() (int, bool)) {
+		for i, ok := share(); ok && ctx.Err() == nil; i, ok = share() {
+			verdicts[i] = s.considerOne(ctx, r.now, candidates[i])
 		}
-		return
+	})
+	return verdicts
+}
+
+func (s *Sweeper) considerOne(ctx context.Context, now time.Time, g folder.Glance) verdict {
+	b, err := s.conf.Data.Booth(g.Name)
+	switch {
+	case problem.KindOf(err) == problem.Gone:
+		return verdict{stays: true}
+	case err != nil:
+		return verdict{stays: true, why: problem.Words(err), overdue: true}
 	}
 	defer b.Close()
-	terms := s.terms(r.now)
+	terms := s.terms(now)
 	terms.Ours = false
-	if why := spared(booth.At(ctx, b, terms)); why != "" {
-		r.spare(g.Name, why)
-		return
+	look := booth.At(ctx, b, terms)
+	if why := spared(look); why != "" {
+		return verdict{stays: true, why: why, overdue: overdue(look)}
 	}
-	r.report.Swept = append(r.report.Swept, g.Name.String())
+	return verdict{}
 }
 
 func (s *Sweeper) terms(now time.Time) booth.Terms {

@@ -183,6 +183,9 @@ func (h *home) sound(want []string) {
 	if got := h.hidden(); !slices.Equal(got, known) {
 		h.t.Errorf("there are %q, and the sweeper knows of %q\n%s", got, known, h.log)
 	}
+	if slices.Contains(h.events(), string(evLost)) {
+		h.t.Errorf("something is said to be lost: %q", h.events())
+	}
 	for _, p := range []string{"kept/f", "kept/.forever", strange, ".sweeping-x/f"} {
 		if !h.is(p) {
 			h.t.Errorf("%s went", p)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 )
 
@@ -112,6 +113,26 @@ func TestAHoldThatComesAfterTheNominationCounts(t *testing.T) {
 	h.swept(h.tick(), "x")
 }
 
+// A hold that comes while the booth lies aside, and leaves no trace in it. Red when
+// the second decision asks for stamps alone.
+func TestAHoldThatComesWhileItLiesAsideCounts(t *testing.T) {
+	h := prepare(t)
+	h.faults = func(m durable.Moment) error {
+		if m == (durable.Moment{Step: stepAside, Done: true}) {
+			return h.ledger.SetHolds(map[folder.Name]string{boothName(t, "x"): "n-1"})
+		}
+		return nil
+	}
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("x")
+	h.expire()
+	r := h.tick()
+	h.swept(r)
+	h.spared(r, Spared{"x", "held until n-1 is reviewed"})
+	h.there("x")
+}
+
 // Red when overdue keeps the nomination of a kept booth: it would go at the first
 // tick after it was released.
 func TestAReleasedBoothIsNominatedAnew(t *testing.T) {
@@ -128,28 +149,11 @@ func TestAReleasedBoothIsNominatedAnew(t *testing.T) {
 	h.swept(h.tick(), "x")
 }
 
-// The first of them is red when await does not open the booth first; the second
-// when it takes the lock of a folder without asking for the name again.
+// Red when await does not open the booth first.
 func TestWhatIsNotThereCannotBeRemoved(t *testing.T) {
 	h := newHome(t)
 	_, err := h.remove("nothing")
 	publicly(t, err, problem.Gone, "booth", "nothing")
-	dir := h.booth("x")
-	h.s.patience = time.Minute // a guard and no claim
-	release := lockPath(t, dir)
-	done := make(chan error)
-	go func() {
-		_, err := h.remove("x")
-		done <- err
-	}()
-	check(t, os.Rename(dir, h.desk+"/out"))
-	release()
-	if err := <-done; err == nil {
-		h.there()
-	}
-	if _, err := os.Stat(h.desk + "/out/f"); err != nil {
-		t.Error("what has the name no more was removed", err)
-	}
 }
 
 // A caller who gives up is not told that the booth is in use.

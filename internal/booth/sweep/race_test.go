@@ -1,3 +1,5 @@
+//go:build linux
+
 package sweep
 
 import (
@@ -8,14 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/durable"
 )
 
 // A writer of marks takes the booth's lock, opens the booth by its name again and
 // compares, and writes. What it wrote so is never in the trash, whoever is first.
-// Red when condemnOneLocked takes no lock, lets it go before the move, or does not
-// compare the folder under the name.
+// Red when condemnOneLocked takes no lock, or lets it go before the move.
 func TestAnAcceptedWriteNeverEndsInTheTrash(t *testing.T) {
 	h := newHome(t)
 	accepted, swept := 0, 0
@@ -118,6 +121,36 @@ func writeMarks(t *testing.T, data *folder.Data) bool {
 		return false
 	}
 	return true
+}
+
+// A removal that waits for the lock of a folder which then loses its name removes
+// what has the name. Red when await does not ask for the name again: it ends in an
+// error wherever it was quick enough to wait.
+func TestARemovalTakesWhatHasTheName(t *testing.T) {
+	h := newHome(t)
+	h.s.patience = time.Minute // a guard and no claim
+	for range 20 {
+		h.booth("a")
+		h.write("other/new", "new")
+		release := lockPath(t, h.path+"/a")
+		begun, done := make(chan struct{}), make(chan error)
+		go func() {
+			close(begun)
+			_, err := h.remove("a")
+			done <- err
+		}()
+		<-begun
+		for range 1000 {
+			os.Lstat(h.path)
+		}
+		check(t, unix.Renameat2(unix.AT_FDCWD, h.path+"/a", unix.AT_FDCWD, h.path+"/other", unix.RENAME_EXCHANGE))
+		release()
+		check(t, <-done)
+		if h.is("a") || !h.is("other/f") {
+			t.Error("the wrong one went")
+		}
+		check(t, os.RemoveAll(h.path+"/other"))
+	}
 }
 
 // Ticks and the operator's acts exclude each other; under -race this also says

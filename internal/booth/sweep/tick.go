@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/internal/booth/folder"
@@ -107,11 +108,16 @@ func (s *Sweeper) rehearseLocked(ctx context.Context) (Report, error) {
 		return r.done(), err
 	}
 	r.records = s.conf.Ledger.Records()
-	for _, g := range s.nominateLocked(ctx, r) {
-		if err := ctx.Err(); err != nil {
-			return r.done(), fmt.Errorf("sweep: %w", err)
+	candidates := s.nominateLocked(ctx, r)
+	for i, v := range s.consider(ctx, r, candidates) {
+		if v.stays {
+			r.stays(candidates[i], v)
+		} else {
+			r.report.Swept = append(r.report.Swept, candidates[i].Name.String())
 		}
-		s.rehearseOne(ctx, r, g)
+	}
+	if err := ctx.Err(); err != nil {
+		return newRound().done(), fmt.Errorf("sweep: %w", err)
 	}
 	return r.done(), nil
 }
@@ -273,20 +279,29 @@ func (s *Sweeper) mayBeStale(r *round, g folder.Glance) bool {
 // probe asks of each booth whether it is stale, two at a time. What cannot be
 // read is not: it is held, and its age is not known.
 func (s *Sweeper) probe(ctx context.Context, booths []folder.Glance, cut time.Time) []bool {
-	const workers = 2
 	stale := make([]bool, len(booths))
-	var wg sync.WaitGroup
-	for first := range workers {
-		wg.Go(func() {
-			p := s.conf.Data.Prober()
-			for i := first; i < len(booths); i += workers {
-				var err error
-				if stale[i], err = p.Stale(ctx, booths[i].Name, cut); err != nil {
-					s.conf.Log.Debug("a booth could not be looked through", "booth", booths[i].Name.String(), "error", err)
-				}
+	eachOf(len(booths), func(share func() (int, bool)) {
+		p := s.conf.Data.Prober()
+		for i, ok := share(); ok; i, ok = share() {
+			var err error
+			if stale[i], err = p.Stale(ctx, booths[i].Name, cut); err != nil {
+				s.conf.Log.Debug("a booth could not be looked through", "booth", booths[i].Name.String(), "error", err)
 			}
-		})
+		}
+	})
+	return stale
+}
+
+// eachOf lets two goroutines share out the numbers below n, and waits for them.
+func eachOf(n int, work func(share func() (int, bool))) {
+	var taken atomic.Int64
+	share := func() (int, bool) {
+		i := int(taken.Add(1)) - 1
+		return i, i < n
+	}
+	var wg sync.WaitGroup
+	for range min(2, n) {
+		wg.Go(func() { work(share) })
 	}
 	wg.Wait()
-	return stale
 }

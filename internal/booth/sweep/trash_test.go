@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -143,8 +144,9 @@ func TestARemovalStaysUntilItIsUndone(t *testing.T) {
 	publicly(t, err, problem.Gone, "trash", removed.ID)
 }
 
-// Red when restoreLocked renames over what is there, or takes a taken name for
-// the end: the booth stays, and is tried again where it was touched.
+// Red when restoreLocked does not look at the name first (that it renames over
+// nothing is TestAMoveNeverReplaces of package folder), or when tendTrashLocked does
+// not try again what was touched.
 func TestATakenNameIsNeverReplaced(t *testing.T) {
 	h := newHome(t)
 	h.booth("a")
@@ -154,6 +156,13 @@ func TestATakenNameIsNeverReplaced(t *testing.T) {
 	check(t, os.WriteFile(h.path+"/a", []byte("a file"), 0o644)) // taken by whatever it is
 	_, err := h.s.Restore(context.Background(), id)
 	publicly(t, err, problem.Refused, "name-taken", `"a"`)
+	check(t, os.Remove(h.path+"/a"))
+	check(t, os.Mkdir(h.path+"/a", 0o755)) // which rename(2) would replace
+	_, err = h.s.Restore(context.Background(), id)
+	publicly(t, err, problem.Refused, "name-taken", `"a"`)
+	if got := h.events(); !slices.Equal(got, []string{"aside", "trash"}) {
+		t.Errorf("a refusal is in the journal: %q", got)
+	}
 	h.touch(h.path + "/.trash-" + id + "/f")
 	h.clock.pass(100 * time.Hour)
 	h.tick()
@@ -333,12 +342,16 @@ func TestTheJournalSaysWhatDecided(t *testing.T) {
 }
 
 // A journal that cannot be written moves nothing, and one that can be again goes
-// on. Red when discardLocked renames before its line, or mendLocked is not asked.
+// on. Red when discardLocked or restoreLocked rename before their line, or mendLocked
+// is not asked.
 func TestNothingMovesWithoutAJournal(t *testing.T) {
 	h := newHome(t)
 	h.booth("a")
 	h.booth("b")
+	h.booth("c")
 	h.expire()
+	_, err := h.remove("c")
+	check(t, err)
 	broken := true
 	h.dir.Faults = func(m durable.Moment) error {
 		if broken && (m.Step == durable.StepAppend || m.Step == durable.StepTruncate) {
@@ -353,11 +366,74 @@ func TestNothingMovesWithoutAJournal(t *testing.T) {
 	if _, err = h.remove("a"); err == nil {
 		t.Error("removed")
 	}
+	if _, err = h.s.Restore(context.Background(), h.only().ID); err == nil {
+		t.Error("restored")
+	}
 	h.there("a", "b")
-	if got := h.hidden(); len(got) != 0 {
+	if got := h.hidden(); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 	broken = false
 	h.clock.pass(tick)
 	h.swept(h.tick(), "a", "b")
+}
+
+// Nor does it stay in the trash without its line there. Red when toTrashLocked
+// leaves it: until the next tick nobody would see it anywhere.
+func TestNothingIsInTheTrashWithoutItsLine(t *testing.T) {
+	h := prepare(t)
+	h.faults = func(m durable.Moment) error {
+		if m == (durable.Moment{Step: "journal-trash"}) {
+			return errCut
+		}
+		return nil
+	}
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("a")
+	h.expire()
+	if r, err := h.s.Tick(context.Background()); !errors.Is(err, errCut) || len(r.Swept) != 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+	h.there("a")
+	if got := h.hidden(); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+// Red when Open counts service from nothing: the trash would be kept for as long
+// again as the sweeper was ever at work.
+func TestLostTicksDoNotKeepTheTrashForEver(t *testing.T) {
+	h := newHome(t)
+	h.booth("a")
+	h.expire()
+	h.tick()
+	h.close()
+	check(t, os.Remove(h.desk+"/ticks.json"))
+	h.open()
+	if left := h.only().Purge; left != 48*time.Hour {
+		t.Errorf("%v left", left)
+	}
+}
+
+// A folder that takes the name between the line and the move is not the one that
+// was decided about: it goes straight back. Red when discardLocked does not look at
+// what it moved.
+func TestAnotherFolderUnderTheNameGoesStraightBack(t *testing.T) {
+	h := prepare(t)
+	h.faults = func(m durable.Moment) error {
+		if m == (durable.Moment{Step: "journal-aside", Done: true}) {
+			check(t, os.Rename(h.path+"/a", h.desk+"/out"))
+			h.write("a/new", "new")
+		}
+		return nil
+	}
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("a")
+	h.expire()
+	h.swept(h.tick())
+	if !h.is("a/new") || len(h.hidden()) != 0 || len(h.s.Trash()) != 0 {
+		t.Errorf("%q, %+v", h.hidden(), h.s.Trash())
+	}
 }
