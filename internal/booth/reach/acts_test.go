@@ -390,6 +390,20 @@ func TestAWatchSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
+// noticing tells of each request that got no answer.
+type noticing struct {
+	http.RoundTripper
+	missed chan<- error
+}
+
+func (n noticing) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := n.RoundTripper.RoundTrip(r)
+	if err != nil {
+		n.missed <- err
+	}
+	return res, err
+}
+
 // Red when a watch ends with the desk that it asked.
 func TestAWatchOutlivesARestartOfTheDesk(t *testing.T) {
 	rev := 7
@@ -401,13 +415,17 @@ func TestAWatchOutlivesARestartOfTheDesk(t *testing.T) {
 	before := httptest.NewServer(answer)
 	address := before.Listener.Addr().String()
 	end, failed := make(chan marks.Reading, 1), make(chan error, 1)
+	missed := make(chan error, 100)
+	far := at(t, before.URL+"/", "")
+	far.HTTP.Transport = noticing{far.HTTP.Transport, missed}
 	go func() {
-		r, err := at(t, before.URL+"/", "").Watch(context.Background(), "demo", 7, nil)
+		r, err := far.Watch(context.Background(), "demo", 7, nil)
 		end <- r
 		failed <- err
 	}()
 	<-polled
 	before.Close()
+	<-missed // it has asked, and nobody was there
 	rev = 8
 	again, err := net.Listen("tcp", address)
 	check(t, err)
