@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -386,5 +387,54 @@ func TestAWatchSaysWhatItWaitsFor(t *testing.T) {
 	want := url.Values{"since": {"7"}, "wait": {"30s"}, "waiting": {"p1,p2"}}
 	if d := cmp.Diff(want, <-asked); d != "" {
 		t.Error(d)
+	}
+}
+
+// noticing tells of each request that got no answer.
+type noticing struct {
+	http.RoundTripper
+	missed chan<- error
+}
+
+func (n noticing) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := n.RoundTripper.RoundTrip(r)
+	if err != nil {
+		n.missed <- err
+	}
+	return res, err
+}
+
+// Red when a watch ends with the desk that it asked.
+func TestAWatchOutlivesARestartOfTheDesk(t *testing.T) {
+	rev := 7
+	polled := make(chan struct{}, 10)
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"rev":%d,"marks":[]}`, rev)
+		polled <- struct{}{}
+	})
+	before := httptest.NewServer(answer)
+	address := before.Listener.Addr().String()
+	end, failed := make(chan marks.Reading, 1), make(chan error, 1)
+	missed := make(chan error, 100)
+	far := at(t, before.URL+"/", "")
+	far.HTTP.Transport = noticing{far.HTTP.Transport, missed}
+	go func() {
+		r, err := far.Watch(context.Background(), "demo", 7, nil)
+		end <- r
+		failed <- err
+	}()
+	<-polled
+	before.Close()
+	<-missed // it has asked, and nobody was there
+	rev = 8
+	again, err := net.Listen("tcp", address)
+	check(t, err)
+	after := &httptest.Server{Listener: again, Config: &http.Server{Handler: answer}}
+	after.Start()
+	defer after.Close()
+	r := <-end
+	check(t, <-failed)
+	if r.Rev != 8 {
+		t.Errorf("%+v", r)
 	}
 }

@@ -71,11 +71,11 @@ func newLedger(t *testing.T, data *folder.Data) (known *ledger.Ledger, arrive fu
 // remote is a desk over data, below a base path, and the operator who reaches it.
 func remote(t *testing.T, data *folder.Data, known *ledger.Ledger) Remote {
 	t.Helper()
-	return remoteWith(t, data, known, nil, func(h http.Handler) http.Handler { return h })
+	return remoteWith(t, data, known, nil)
 }
 
-// remoteWith is remote with a sweeper, and something around its site.
-func remoteWith(t *testing.T, data *folder.Data, known *ledger.Ledger, sweeper desk.Sweeper, around func(http.Handler) http.Handler) Remote {
+// remoteWith is remote with a sweeper.
+func remoteWith(t *testing.T, data *folder.Data, known *ledger.Ledger, sweeper desk.Sweeper) Remote {
 	t.Helper()
 	key, err := access.LoadOrCreateKey(t.TempDir())
 	check(t, err)
@@ -91,7 +91,6 @@ func remoteWith(t *testing.T, data *folder.Data, known *ledger.Ledger, sweeper d
 	check(t, err)
 	server.Config.Handler, err = web.NewSite(web.Config{Base: base, Hosts: hosts, Auth: auth, Routes: d.Routes(), ErrorPage: d.ErrorPage, Log: quiet})
 	check(t, err)
-	server.Config.Handler = around(server.Config.Handler)
 	server.Start()
 	t.Cleanup(server.Close)
 	return at(t, server.URL+"/desk/", key.OperatorToken())

@@ -125,6 +125,9 @@ func (r Remote) call(ctx context.Context, method, path string, body io.Reader, l
 	return nil
 }
 
+// stepServer: there was no answer of the server's own.
+const stepServer = "server"
+
 // strange is an answer that is not the server's own: a proxy's, or another
 // program's.
 func (r Remote) strange(method string, res *http.Response) *problem.Error {
@@ -132,7 +135,7 @@ func (r Remote) strange(method string, res *http.Response) *problem.Error {
 	if method != http.MethodGet && (res.StatusCode < 300 || res.StatusCode >= 500) {
 		kind, words = problem.Unknown, words+" Whether it took effect is not known."
 	}
-	p := problem.New(kind, "server", words, r.Base, res.Status)
+	p := problem.New(kind, stepServer, words, r.Base, res.Status)
 	if to, err := res.Location(); err == nil && res.StatusCode >= 300 {
 		return p.WithHint("it points to %s; set HOLDFAST_URL to where the desk is", to.Redacted())
 	}
@@ -148,7 +151,7 @@ func (r Remote) noAnswer(method string, err error) error {
 	if errors.As(err, &op) && op.Op == "dial" { // nothing was sent
 		kind, words = problem.Failed, "Nothing listens at %s. Nothing was changed."
 	}
-	return problem.New(kind, "server", words, r.Base).Because(err).WithHint("see HOLDFAST_URL; is the server up?")
+	return problem.New(kind, stepServer, words, r.Base).Because(err).WithHint("see HOLDFAST_URL; is the server up?")
 }
 
 // refusal is the server's own words, as package problem knows them.

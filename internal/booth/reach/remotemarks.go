@@ -36,6 +36,10 @@ func (r Remote) Marks(ctx context.Context, name string) (marks.Reading, error) {
 // nothing for as long again is not there any more.
 const longPoll = 30 * time.Second
 
+// absence is how long a watch puts up with a server that had answered and does
+// not any more: desks are restarted, and the question outlives that.
+const absence = time.Minute
+
 // Watch gives a booth's marks as soon as their rev is another one than since,
 // lower included, or they are damaged. A booth that goes away is Gone. If ctx
 // ends first the error is ctx's. The server shows who waits for the questions
@@ -46,6 +50,7 @@ func (r Remote) Watch(ctx context.Context, name string, since int64, waiting []s
 		query.Set("waiting", strings.Join(waiting, ","))
 	}
 	last := marks.Reading{Rev: since}
+	var answered time.Time
 	for {
 		early := time.After(pollPause)
 		within, cancel := context.WithTimeout(ctx, 2*longPoll)
@@ -54,15 +59,23 @@ func (r Remote) Watch(ctx context.Context, name string, since int64, waiting []s
 		switch {
 		case ctx.Err() != nil:
 			return last, ctx.Err()
+		case isAway(err) && time.Since(answered) < absence:
 		case err != nil || !got.Whole() || got.Rev != since:
 			return got, err
+		default:
+			last, answered = got, time.Now()
 		}
-		last = got
 		select { // a server that does not wait is not asked all the time
 		case <-ctx.Done():
 		case <-early:
 		}
 	}
+}
+
+// isAway says that what answers, if anything, is not the desk.
+func isAway(err error) bool {
+	var p *problem.Error
+	return errors.As(err, &p) && p.Kind == problem.Failed && p.Step == stepServer
 }
 
 func (r Remote) marks(ctx context.Context, name string, query url.Values) (marks.Reading, error) {

@@ -2,9 +2,7 @@ package reach
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
-	"net/http"
 	"os"
 	"testing"
 	"time"
@@ -12,23 +10,6 @@ import (
 	"holdfast/internal/booth/sweep"
 	"holdfast/internal/durable"
 )
-
-// census answers for the one address that the desk itself has not yet; the rest
-// goes to next.
-func census(local Local, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/desk/api/v1/census" {
-			next.ServeHTTP(w, r)
-			return
-		}
-		doc, err := local.Census(r.Context())
-		if err != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(doc)
-	})
-}
 
 // counted is a sweeper that counts how often it was let go.
 type counted struct {
@@ -66,7 +47,7 @@ func both(t *testing.T) map[string]home {
 		local := Local{Data: data, Ledger: known, TTL: ttl, By: "principal:local/h/u", Acts: Acts{Open: func(context.Context) (Sweeper, error) { return b, nil }}}
 		h := home{path: path, bin: b, arrive: arrive, reach: local}
 		if way == "remote" {
-			h.reach = remoteWith(t, data, known, s, func(next http.Handler) http.Handler { return census(local, next) })
+			h.reach = remoteWith(t, data, known, s)
 		}
 		check(t, os.MkdirAll(path+"/demo", 0o755))
 		check(t, os.WriteFile(path+"/demo/a.png", []byte("png"), 0o644))
