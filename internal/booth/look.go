@@ -114,6 +114,22 @@ func (l Look) Newest() folder.Stamp {
 	return newest
 }
 
+// Settled is a booth's lifetime where its keep marker and its marks settle it:
+// whatever else a look would find, it would decide the same. It reads nothing
+// else, and costs little.
+func Settled(b *folder.Booth, now time.Time) (line string, ok bool) {
+	f := lifetime.Facts{Sentinel: readSentinel(b), Marks: marksFact(readMarks(b))}
+	s := lifetime.Decide(f, 0)
+	switch s := s.(type) {
+	case lifetime.Kept:
+		ok = true
+	case lifetime.Held:
+		ok = s.Reason == lifetime.Open || s.Reason == lifetime.MarksHold
+	case lifetime.Counting:
+	}
+	return lifetime.Line(s, now), ok
+}
+
 // Line is the state in words, as of the time of the look.
 func (l Look) Line() string { return lifetime.Line(l.State, l.At) }
 

@@ -39,37 +39,20 @@ func (d *Data) Glances() ([]Glance, error) {
 	return out, err
 }
 
-// Prober asks whether booths are stale, one after the other. It is for one
-// goroutine.
-type Prober struct {
-	data *Data
-	buf  []byte
-}
-
-// Prober is a new one.
-func (d *Data) Prober() *Prober { return &Prober{d, make([]byte, direntBuffer)} }
-
-// Stale says whether a booth is one that a timer may have to look at closely:
-// no keep marker, and no stamp in the tree at or after cut. It stops at the
+// Stale says whether no stamp in the tree is at or after cut. It stops at the
 // first that is. What cannot be read is an error: the answer is not known.
 //
 // It is a hint and decides nothing; [Booth.Survey] does.
-func (p *Prober) Stale(ctx context.Context, name Name, cut time.Time) (bool, error) {
-	return onDir(p.data.dir, func(data int) (bool, error) {
-		fd, err := openAt(data, name.s, dirFlags)
+func (b *Booth) Stale(ctx context.Context, cut time.Time) (bool, error) {
+	buf, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	return onDir(b.dir, func(booth int) (bool, error) {
+		fd, err := openAt(booth, ".", dirFlags)
 		if err != nil {
 			return false, err
 		}
-		top, err := statFD(fd)
-		if err == nil {
-			_, err = statAt(fd, sentinelName)
-		}
-		if err == nil || err != unix.ENOENT {
-			unix.Close(fd)
-			return false, err
-		}
-		s := stale{ctx: ctx, cut: cut.UnixNano(), device: top.Device, buf: p.buf}
-		err = s.dir(fd, top, 0)
+		s := stale{ctx: ctx, cut: cut.UnixNano(), device: b.meta.Device, buf: *buf}
+		err = s.dir(fd, b.meta, 0)
 		if err == errFresh {
 			return false, nil
 		}

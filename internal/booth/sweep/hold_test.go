@@ -110,6 +110,10 @@ func TestAHoldThatComesAfterTheNominationCounts(t *testing.T) {
 	h.spared(r, Spared{"x", "held until answered"})
 	marks(t, dir, note) // which owes nothing
 	h.clock.pass(tick)
+	r = h.tick() // it is nominated anew
+	h.swept(r)
+	h.spared(r, Spared{"x", whyFirst})
+	h.clock.pass(tick)
 	h.swept(h.tick(), "x")
 }
 

@@ -4,7 +4,6 @@ package sweep
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"testing"
@@ -12,8 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
-	"holdfast/internal/durable"
+	marksdoc "holdfast/internal/booth/marks"
+	"holdfast/internal/problem"
 )
 
 // A writer of marks takes the booth's lock, opens the booth by its name again and
@@ -85,42 +86,18 @@ func (h *home) dropTrash() {
 	h.s.publishLocked()
 }
 
-// writeMarks does what a writer of marks does, and says whether it was accepted.
+// writeMarks is a writer of marks, the real one; it says whether what it wrote was
+// accepted.
 func writeMarks(t *testing.T, data *folder.Data) bool {
-	b, err := data.Booth(boothName(t, "a"))
-	if err != nil {
-		return false
-	}
-	defer b.Close()
-	dir, err := durable.FromFile(b.Dir())
-	if err != nil {
+	_, err := booth.ChangeMarks(t.Context(), data, boothName(t, "a"), func(d *marksdoc.Document) error {
+		q := marksdoc.Question{Title: "Accepted?", Parts: []marksdoc.Part{{ID: "a", Kind: marksdoc.Confirm}}}
+		_, err := d.Ask(q, marksdoc.Who{By: "a writer", At: time.Now()})
+		return err
+	})
+	if err != nil && problem.KindOf(err) != problem.Gone {
 		t.Error(err)
-		return false
 	}
-	defer dir.Close()
-	lock, err := dir.LockDir()
-	var held *durable.Held
-	if errors.As(err, &held) {
-		return false // a real one waits
-	}
-	if err != nil {
-		t.Error(err)
-		return false
-	}
-	defer lock.Release()
-	again, err := data.Booth(b.Name())
-	if err != nil {
-		return false
-	}
-	defer again.Close()
-	if again.ID() != b.ID() {
-		return false
-	}
-	if err := dir.WriteFile(".marks.json", []byte(openPick), 0o644); err != nil {
-		t.Error(err)
-		return false
-	}
-	return true
+	return err == nil
 }
 
 // A removal that waits for the lock of a folder which then loses its name removes

@@ -107,8 +107,9 @@ type Report struct {
 	Spared []Spared `json:"spared"`
 }
 
-// Spared is a booth that is expired by its age, or was nominated, and was not
-// taken. Why is its lifetime in a line, or why it was not decided yet.
+// Spared is a booth that is expired by its age, or may be for all that was asked
+// (a kept one, one with an open question), and was not taken. Why is its lifetime
+// in a line, or why it was not decided yet.
 type Spared struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`

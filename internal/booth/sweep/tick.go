@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/ledger"
 	"holdfast/internal/booth/lifetime"
@@ -250,10 +251,12 @@ func (s *Sweeper) nominateLocked(ctx context.Context, r *round) []folder.Glance 
 			walk, keys = append(walk, g), append(keys, key)
 		}
 	}
-	for i, stale := range s.probe(ctx, walk, r.now.Add(-s.conf.TTL)) {
+	for i, p := range s.probe(ctx, walk, r.now) {
 		first, was := earlier[keys[i]]
 		switch {
-		case !stale:
+		case p.line != "":
+			r.spare(walk[i].Name, p.line)
+		case !p.stale:
 		case was:
 			r.nominated[keys[i]] = first
 			r.spare(walk[i].Name, whyLately)
@@ -276,20 +279,38 @@ func (s *Sweeper) mayBeStale(r *round, g folder.Glance) bool {
 	return ok && came.Before(cut)
 }
 
+// probed is what is known of a booth that may have expired.
+type probed struct {
+	stale bool
+	line  string // its lifetime where that is settled, so that its age is not asked
+}
+
 // probe asks of each booth whether it is stale, two at a time. What cannot be
 // read is not: it is held, and its age is not known.
-func (s *Sweeper) probe(ctx context.Context, booths []folder.Glance, cut time.Time) []bool {
-	stale := make([]bool, len(booths))
+func (s *Sweeper) probe(ctx context.Context, booths []folder.Glance, now time.Time) []probed {
+	out := make([]probed, len(booths))
 	eachOf(len(booths), func(share func() (int, bool)) {
-		p := s.conf.Data.Prober()
 		for i, ok := share(); ok; i, ok = share() {
 			var err error
-			if stale[i], err = p.Stale(ctx, booths[i].Name, cut); err != nil {
+			if out[i], err = s.probeOne(ctx, booths[i].Name, now); err != nil {
 				s.conf.Log.Debug("a booth could not be looked through", "booth", booths[i].Name.String(), "error", err)
 			}
 		}
 	})
-	return stale
+	return out
+}
+
+func (s *Sweeper) probeOne(ctx context.Context, name folder.Name, now time.Time) (probed, error) {
+	b, err := s.conf.Data.Booth(name)
+	if err != nil {
+		return probed{}, err
+	}
+	defer b.Close()
+	if line, ok := booth.Settled(b, now); ok {
+		return probed{line: line}, nil
+	}
+	stale, err := b.Stale(ctx, now.Add(-s.conf.TTL))
+	return probed{stale: stale}, err
 }
 
 // eachOf lets two goroutines share out the numbers below n, and waits for them.
