@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -21,12 +22,29 @@ type Sweepable struct {
 	Holder string
 }
 
+// sweeperPatience is how long a sweeper waits for another that is about to end: a
+// command has the data folder only for as long as it runs.
+const sweeperPatience = 3 * time.Second
+
 // OpenSweeper opens the sweeper of a home, with what its configuration says.
 func OpenSweeper(ctx context.Context, c *config.Config, on Sweepable) (*sweep.Sweeper, error) {
-	return sweep.Open(ctx, sweep.Config{
-		Data: on.Data, Desk: on.Desk, Ledger: on.Ledger, Log: on.Log, Holder: on.Holder,
-		TTL: c.TTL, Tick: c.Tick, TrashTTL: c.TrashTTL, Clock: sweep.SystemClock(),
-	})
+	ctx, cancel := context.WithTimeout(ctx, sweeperPatience)
+	defer cancel()
+	for {
+		s, err := sweep.Open(ctx, sweep.Config{
+			Data: on.Data, Desk: on.Desk, Ledger: on.Ledger, Log: on.Log, Holder: on.Holder,
+			TTL: c.TTL, Tick: c.Tick, TrashTTL: c.TrashTTL, Clock: sweep.SystemClock(),
+		})
+		var held *durable.Held
+		if !errors.As(err, &held) {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(lookPause):
+		}
+	}
 }
 
 // sweep ticks until ctx is done; the channel is closed then. The first tick is

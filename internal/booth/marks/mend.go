@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	"holdfast/internal/problem"
 )
 
 // Mended is what could be made of a damaged document.
@@ -17,8 +20,15 @@ type Mended struct {
 // Mend makes a whole document of a damaged one: what hydrates stays, as it was
 // written. Its rev is another one than before, where that could be read, so that
 // whoever waits sees it. The first few of many losses are told one by one.
+//
+// A document of another version of the format is not damaged, and is refused:
+// its open questions would be taken for lost.
 func Mend(data []byte) (Mended, error) {
 	c := read(data)
+	if v, other := c.otherVersion(); other {
+		return Mended{}, problem.Refusal("marks-version", "The marks of this booth are of another version (%s), which this program does not read. Nothing was changed.", v).
+			WithHint("use the version of holdfast that wrote them")
+	}
 	if c.members == nil {
 		c.members = map[string]json.RawMessage{}
 	}
@@ -29,6 +39,15 @@ func Mend(data []byte) (Mended, error) {
 	}
 	out, err := d.Encode()
 	return Mended{out, len(d.entries), d.damage}, err
+}
+
+// otherVersion says whether a document is one of another version of the format.
+func (c *content) otherVersion() (string, bool) {
+	var schema string
+	if json.Unmarshal(c.members["schema"], &schema) != nil {
+		return "", false
+	}
+	return schema, schema != Schema && strings.HasPrefix(schema, "holdfast.marks/v")
 }
 
 // shrink takes away what [MaxSize] has no room for, what matters least before

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/internal/canon"
+	"holdfast/internal/problem"
 )
 
 // case B26. Red when salvage forgets a list it has, does not look at the schema,
@@ -45,7 +46,7 @@ func TestMendingKeepsWhatHydrates(t *testing.T) {
 		{"rev is a word", strings.Replace(full, `41`, `"41"`, 1), 3, 1, 1, true},
 		{"rev is negative", strings.Replace(full, `41`, `-41`, 1), 3, 1, 1, true},
 		{"rev is too large", strings.Replace(full, `41`, `9223372036854775807`, 1), 3, 1, 1, true},
-		{"another schema", strings.Replace(full, `marks/v1`, `marks/v2`, 1), 0, 42, 0, true},
+		{"another schema", strings.Replace(full, `holdfast.marks/v1`, `other/v1`, 1), 0, 42, 0, true},
 		{"too deep in a mark", strings.Replace(full, `"extra":1`, `"extra":`+deep(canon.MaxDepth-1), 1), 2, 42, 0, true},
 		{"too deep beside the marks", strings.Replace(full, `"later":1`, `"later":1,"deep":`+deep(canon.MaxDepth), 1), 3, 42, 1, true},
 		{"not UTF-8 in a mark", strings.Replace(full, `nice`, "\xff", 1), 2, 42, 1, true},
@@ -115,11 +116,25 @@ func TestMendingMoreThanFitsKeepsOpenQuestionsFirst(t *testing.T) {
 	}
 }
 
+// Marks of a later version are not damaged: mending them would drop what they ask.
+// Red when otherVersion is not asked.
+func TestMarksOfAnotherVersionAreNotMended(t *testing.T) {
+	data := strings.Replace(doc(pick(choice, "")), "marks/v1", "marks/v2", 1)
+	if m, err := Mend([]byte(data)); problem.From(err, "").Step != "marks-version" || m.Data != nil {
+		t.Errorf("%+v %v", m, err)
+	}
+}
+
 func FuzzMend(f *testing.F) {
 	for _, seed := range []string{foreign, foreign[:300], doc(note, flag, pick(choice, "")), doc("7"), doc(note, note), "", "[", doc(note) + doc(flag)} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { mended(t, data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := read(data)
+		if _, other := c.otherVersion(); !other {
+			mended(t, data)
+		}
+	})
 }
 
 // What can be edited can be written, and read back with all that it had.
