@@ -29,8 +29,10 @@ func TestEveryAddressIsBelowTheBase(t *testing.T) {
 			}
 			d.Write("many", "clip.mp4", "no film")
 			d.Write("many", "page.html", "<title>x</title>")
-			crawl := &crawl{t: t, desk: d, client: d.Client(true), seen: map[string]bool{}}
+			d.Write("gone", "a.txt", "words")
+			crawl := &crawl{t: t, desk: d, client: d.Client(true), seen: map[string]bool{}, forms: map[string]url.Values{}}
 			crawl.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error { crawl.below(r.URL.String()); return nil }
+			crawl.post(d.URL+"b/gone/delete", url.Values{}) // so that there is something in the trash
 			crawl.follow(d.URL)
 			crawl.follow(d.URL + "b/many")         // to the slash
 			crawl.follow(d.URL + "b/many/?page=2") // and what only it has
@@ -44,9 +46,17 @@ func TestEveryAddressIsBelowTheBase(t *testing.T) {
 			if len(crawl.seen) < 150 {
 				t.Errorf("only %d addresses", len(crawl.seen))
 			}
-			crawl.client = d.Client(true)
-			for _, form := range crawl.forms {
-				crawl.post(form)
+			for _, kind := range []string{"keep", "unkeep", "answer", "note", "flag", "restore", "delete", "logout"} { // what ends something, last
+				n := 0
+				for address, filled := range crawl.forms {
+					if strings.HasSuffix(address, "/"+kind) {
+						crawl.post(address, filled)
+						n++
+					}
+				}
+				if n == 0 {
+					t.Errorf("no page has a form for %s", kind)
+				}
 			}
 		})
 	}
@@ -58,7 +68,7 @@ type crawl struct {
 	client *http.Client
 	seen   map[string]bool
 	kinds  []string
-	forms  []string
+	forms  map[string]url.Values // as they are filled in, by where they go
 }
 
 // below checks that an address is one of the desk's.
@@ -114,12 +124,21 @@ func (c *crawl) missing(address string) {
 func (c *crawl) page(res *http.Response) {
 	at := res.Request.URL
 	z := html.NewTokenizer(res.Body)
+	var filled url.Values // of the form that the tokens are in
 	for z.Next() != html.ErrorToken {
 		t := z.Token()
+		switch {
+		case t.Data == "form":
+			filled = url.Values{}
+		case filled != nil && (t.Data == "input" || t.Data == "textarea"):
+			fill(filled, t)
+		}
 		for _, a := range t.Attr {
 			kind := t.Data
 			switch a.Key {
 			case "href", "src", "action":
+			case "formaction":
+				kind = "form"
 			case "data-live":
 				kind = "stream"
 			default:
@@ -140,9 +159,7 @@ func (c *crawl) page(res *http.Response) {
 			c.below(u.String())
 			switch kind {
 			case "form":
-				if !slices.Contains(c.forms, u.String()) {
-					c.forms = append(c.forms, u.String())
-				}
+				c.forms[u.String()] = filled
 			case "stream":
 				c.stream(u)
 			default:
@@ -169,10 +186,26 @@ func (c *crawl) stream(u *url.URL) {
 	}
 }
 
+// fill fills in a field of a form as somebody might: the last of the options,
+// and words.
+func fill(form url.Values, field html.Token) {
+	name, value := "", "words"
+	for _, a := range field.Attr {
+		switch a.Key {
+		case "name":
+			name = a.Val
+		case "value":
+			value = a.Val
+		}
+	}
+	form.Set(name, value)
+}
+
 // post sends a form as a browser on the desk's page does; the answer leads back
 // below the base.
-func (c *crawl) post(address string) {
-	res, err := c.client.Post(address, "application/x-www-form-urlencoded", nil)
+func (c *crawl) post(address string, filled url.Values) {
+	c.t.Helper()
+	res, err := c.client.PostForm(address, filled)
 	if err != nil {
 		c.t.Fatal(err)
 	}

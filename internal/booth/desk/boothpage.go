@@ -10,7 +10,6 @@ import (
 	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
-	"holdfast/internal/booth/marks"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
@@ -27,7 +26,7 @@ type boothPage struct {
 	Head      headView
 	Version   string
 	Marks     string // address of the marks page
-	Said      string // what is on it
+	Said      string // in words
 	Open      []pickView
 	Newest    string
 	Links     string // boards: how many links
@@ -140,26 +139,13 @@ func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 	return p
 }
 
-// saidWords is what is on the marks page, in a few words.
+// saidWords is the way to the marks page, with how much is on it.
 func saidWords(l booth.Look) string {
-	picks, remarks := 0, 0
-	for _, m := range l.Marks.Marks {
-		switch m.(type) {
-		case marks.Pick:
-			picks++
-		case marks.Note, marks.Flag:
-			remarks++
-		}
+	const words = "Questions and notes"
+	if n := len(l.Marks.Marks); n > 0 {
+		return fmt.Sprintf("%s (%d)", words, n)
 	}
-	switch {
-	case picks > 0 && remarks > 0:
-		return fmt.Sprintf("%s, %s", plain.Count(picks, "question"), plain.Count(remarks, "note"))
-	case picks > 0:
-		return plain.Count(picks, "question")
-	case remarks > 0:
-		return plain.Count(remarks, "note")
-	}
-	return "Notes"
+	return words
 }
 
 // problems are the things about a booth that somebody should know and mend.

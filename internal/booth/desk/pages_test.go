@@ -66,7 +66,7 @@ func plantEveryKind(t testing.TB, s *site) []string {
 	return append(out, s.url("b", "none", ""), s.url("b", "gallery", "none"), s.view("gallery", "none"))
 }
 
-var formAction = regexp.MustCompile(` action="([^"]*)"`)
+var formAction = regexp.MustCompile(` (?:form)?action="([^"]*)"`)
 
 // case B21: each address on each page begins with the base and leads somewhere.
 // Red when one is written by hand in a template, or a document's own address from

@@ -47,6 +47,7 @@ type partView struct {
 	Kind     string
 	Optional bool
 	Options  []optionView
+	Pictured bool // an option has a picture
 	Text     string
 	Answer   string // in words; empty for none
 }
@@ -190,7 +191,9 @@ func (d *Desk) partView(r *http.Request, name folder.Name, i int, part marks.Par
 	switch part.Kind {
 	case marks.Choice, marks.Multi:
 		for _, o := range part.Options {
-			v.Options = append(v.Options, d.optionView(r, name, part, o, said))
+			shown := d.optionView(r, name, part, o, said)
+			v.Pictured = v.Pictured || shown.Picture != ""
+			v.Options = append(v.Options, shown)
 		}
 	case marks.Confirm:
 		option(valueYes, "Yes", said.Confirm != nil && *said.Confirm)

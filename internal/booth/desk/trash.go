@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/lifetime"
 	"holdfast/internal/booth/sweep"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
@@ -118,9 +118,9 @@ func (d *Desk) trashView(t sweep.Trashed) trashView {
 	if t.By != "" {
 		by = "by " + plain.Text(t.By)
 	}
-	left := "goes at the next tick"
+	left := "gone for good at the next tick"
 	if t.Purge > 0 {
-		left = "goes in " + t.Purge.Truncate(time.Second).String() + " of the desk's time"
+		left = "gone for good in " + lifetime.Span(t.Purge) + " of the desk's time"
 	}
 	return trashView{
 		Name:    plain.Text(t.Name.String()),

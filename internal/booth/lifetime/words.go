@@ -33,7 +33,7 @@ func Line(s State, now time.Time) string {
 		if !s.Until.After(now) {
 			return "expires at the next sweep"
 		}
-		return "expires in " + span(s.Until.Sub(now))
+		return "expires in " + Span(s.Until.Sub(now))
 	}
 	return "held · state unknown"
 }
@@ -71,7 +71,7 @@ func Rule(s State, ttl time.Duration) string {
 	case Held:
 		return s.rule()
 	case Counting:
-		return fmt.Sprintf("counting: nothing holds it, so it expires %s after its newest stamp", span(ttl))
+		return fmt.Sprintf("counting: nothing holds it, so it expires %s after its newest stamp", Span(ttl))
 	}
 	return ""
 }
@@ -101,9 +101,9 @@ func (h Held) rule() string {
 	return ""
 }
 
-// span writes a duration in its largest unit and the one below it, rounded
+// Span writes a duration in its largest unit and the one below it, rounded
 // down, as in "3h 20m".
-func span(d time.Duration) string {
+func Span(d time.Duration) string {
 	units := []struct {
 		of   time.Duration
 		name string

@@ -19,7 +19,18 @@
 
   // Only what differs is put in place, and whoever stood on something in it stands
   // there still, with what was unfolded unfolded. Such a fetch is no view.
-  const standing = (e) => e.getAttribute("href") || e.getAttribute("name") || e.closest("form")?.getAttribute("action");
+  //
+  // What is within a question is the same thing when it has the same place there;
+  // what is not, when it leads to the same address.
+  const alike = (e, fresh) => {
+    const within = e.closest(".pick[id]");
+    if (!within) {
+      const leads = (e) => e.getAttribute("href") || e.closest("form")?.getAttribute("action");
+      return [...fresh.querySelectorAll(e.tagName)].find((other) => leads(other) === leads(e));
+    }
+    const there = fresh.querySelector(`#${CSS.escape(within.id)}`);
+    return there?.querySelectorAll(e.tagName)[[...within.querySelectorAll(e.tagName)].indexOf(e)];
+  };
   const load = async () => {
     const answer = await fetch(location.href);
     if (!answer.ok) return;
@@ -27,15 +38,13 @@
     const old = region(), fresh = page.querySelector("[data-region]");
     if (!fresh || fresh.dataset.version === old.dataset.version) return;
     if (typed) return stale();
-    const active = old.contains(document.activeElement) ? document.activeElement : null;
-    const at = active && standing(active), tag = active?.tagName;
+    const same = old.contains(document.activeElement) && alike(document.activeElement, fresh);
     old.querySelectorAll("details[open]").forEach((d) => {
-      const id = d.closest("[id]")?.id;
-      const same = id && fresh.querySelector(`#${CSS.escape(id)} details`);
-      if (same) same.open = true;
+      const other = alike(d, fresh);
+      if (other) other.open = true;
     });
     old.replaceWith(fresh);
-    if (at) [...fresh.querySelectorAll(tag)].find((e) => standing(e) === at)?.focus({ preventScroll: true });
+    if (same) same.focus({ preventScroll: true });
   };
 
   // A change is a hint to fetch the page again; one at a time, or an older answer

