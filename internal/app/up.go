@@ -162,6 +162,9 @@ func newHouse(ctx context.Context, c *config.Config, base web.Base, log io.Write
 }
 
 func (h *house) close() {
+	if h.desk != nil {
+		h.desk.Close()
+	}
 	if h.sweeper != nil {
 		h.sweeper.Close()
 	}

@@ -76,7 +76,7 @@ func ParseRequest(data []byte, into any) error {
 func NewAsked(name string, rev int64, p marks.Pick) Asked {
 	return Asked{
 		Name: text(name), ID: p.MarkID, Title: p.Title, Rev: rev,
-		Question: max(p.Rev, 1), State: string(p.State()), Answer: p.Answer,
+		Question: p.Revision(), State: string(p.State()), Answer: p.Answer,
 	}
 }
 
@@ -91,7 +91,13 @@ func Ask(ctx context.Context, d *folder.Data, name folder.Name, q Question, who 
 }
 
 // Answer answers a question.
+//
+// The reply says what was shown, so that it is refused where that is not what is
+// there any more.
 func Answer(ctx context.Context, d *folder.Data, name folder.Name, r Reply, who marks.Who) (Asked, error) {
+	if r.Question == nil || r.Document == nil {
+		return Asked{}, problem.New(problem.Usage, "request", "An answer says what it answers: question and document, the revisions that were shown. Nothing was changed.")
+	}
 	return onPick(ctx, d, name, func(doc *marks.Document) (marks.Pick, error) { return doc.Answer(r.ID, r.Reply, who) })
 }
 

@@ -37,9 +37,10 @@ func sure() Question {
 	return Question{Question: marks.Question{Title: "sure?", Key: "k", Parts: []marks.Part{{ID: "a", Kind: marks.Confirm}}}}
 }
 
-func answerYes(id string) Reply {
+func answerYes(id string, shown int64) Reply {
 	yes := true
-	return Reply{ID: id, Reply: marks.Reply{Parts: map[string]marks.Value{"a": {Confirm: &yes}}}}
+	first := int64(1)
+	return Reply{ID: id, Reply: marks.Reply{Question: &first, Document: &shown, Parts: map[string]marks.Value{"a": {Confirm: &yes}}}}
 }
 
 func addNote(s shed, words string) error {
@@ -90,7 +91,7 @@ func TestAQuestionHoldsItsBoothUntilItIsAnswered(t *testing.T) {
 	if asked.State != "open" || asked.Rev != 1 || asked.Question != 1 || asked.Name != "x" || asked.Answer != nil {
 		t.Errorf("%+v", asked)
 	}
-	answered, err := Answer(ctx, s.data, named(t, "x"), answerYes(asked.ID), someone)
+	answered, err := Answer(ctx, s.data, named(t, "x"), answerYes(asked.ID, asked.Rev), someone)
 	check(t, err)
 	wantHeld(false)
 	if answered.State != "answered" || answered.Rev != 2 || answered.Answer == nil {
@@ -119,7 +120,7 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 	ctx, x := context.Background(), named(t, "x")
 	asked, err := Ask(ctx, s.data, x, sure(), someone)
 	check(t, err)
-	_, err = Answer(ctx, s.data, x, answerYes(asked.ID), someone)
+	_, err = Answer(ctx, s.data, x, answerYes(asked.ID, asked.Rev), someone)
 	check(t, err)
 	there, err := os.Open(dir + "/" + marks.File) // while it is open no other file has its number
 	check(t, err)
@@ -131,7 +132,7 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 	if again.ID != asked.ID || again.State != "answered" {
 		t.Errorf("%+v", again)
 	}
-	_, err = Answer(ctx, s.data, x, answerYes(asked.ID), someone)
+	_, err = Answer(ctx, s.data, x, answerYes(asked.ID, asked.Rev+1), someone)
 	check(t, err)
 	after, err := os.Stat(dir + "/" + marks.File)
 	check(t, err)
@@ -148,10 +149,9 @@ func TestARefusedAnswerComesWithTheQuestionAsItIs(t *testing.T) {
 	ctx, x := context.Background(), named(t, "x")
 	asked, err := Ask(ctx, s.data, x, sure(), someone)
 	check(t, err)
-	_, err = Answer(ctx, s.data, x, answerYes(asked.ID), someone)
+	_, err = Answer(ctx, s.data, x, answerYes(asked.ID, asked.Rev), someone)
 	check(t, err)
-	late := answerYes(asked.ID)
-	late.Document = asked.Rev
+	late := answerYes(asked.ID, asked.Rev)
 	got, err := Answer(ctx, s.data, x, late, someone)
 	step(t, err, problem.Refused, marks.StepStale)
 	if got.ID != asked.ID || got.Rev != 2 || got.State != "answered" {
@@ -203,7 +203,7 @@ func TestMarksStayWhereTheyCannotBeWritten(t *testing.T) {
 				}
 				return nil
 			})
-			got, err := Answer(context.Background(), s.data, named(t, "x"), answerYes("p1"), someone)
+			got, err := Answer(context.Background(), s.data, named(t, "x"), answerYes("p1", 1), someone)
 			step(t, err, problem.Failed, c.step)
 			if got.State != "open" || got.Rev != 1 || got.Answer != nil {
 				t.Errorf("%+v", got)
@@ -455,7 +455,7 @@ func TestMarksAreReadAsFarAsTheyCanBe(t *testing.T) {
 func TestARequestIsReadStrictly(t *testing.T) {
 	var r Reply
 	check(t, ParseRequest([]byte(`{"id":"p1","document":3,"parts":{"a":{"confirm":true}}}`), &r))
-	if r.ID != "p1" || r.Document != 3 || !*r.Parts["a"].Confirm {
+	if r.ID != "p1" || r.Document == nil || *r.Document != 3 || !*r.Parts["a"].Confirm {
 		t.Errorf("%+v", r)
 	}
 	for _, bad := range []string{"", "null", "[]", "{}", `{"id":"p1"}`, `{"id":"p1","parts":{},"comments":"x"}`, `{"id":"p1","ID":"p2","parts":{}}`, `{"id":"p1","parts":{"a":{"confirm":"yes"}}}`} {

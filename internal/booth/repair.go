@@ -61,10 +61,17 @@ func Repair(ctx context.Context, d *folder.Data, name folder.Name) (Repaired, er
 	return done, err
 }
 
+// mend makes whole marks of what lies there. What is no file, or too large, or may
+// not be read will not be another time either; any other failure is one of this
+// moment, and nothing is made of it.
 func mend(b *folder.Booth) (marks.Mended, error) {
 	data, err := b.ReadDot(marks.File, maxDamaged)
-	if err == nil {
+	var odd *folder.Unserved
+	switch {
+	case err == nil:
 		return marks.Mend(data)
+	case !errors.As(err, &odd) && !errors.Is(err, folder.ErrTooLarge) && !errors.Is(err, fs.ErrPermission):
+		return marks.Mended{}, problem.New(problem.Failed, "repair", "The marks cannot be read at this moment: %s. Nothing was changed.", problem.Words(err)).Because(err)
 	}
 	m, failed := marks.Mend(nil)
 	m.Lost = []string{problem.Words(err)}

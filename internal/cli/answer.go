@@ -89,7 +89,10 @@ func (a *answering) reply(cmd *cobra.Command, b booths, name, id string) (booth.
 	if !r.Whole() {
 		return booth.Reply{}, marks.RefuseDamaged(r)
 	}
-	reply := booth.Reply{ID: id, Reply: marks.Reply{Comment: a.comment, Document: a.rev}}
+	reply := booth.Reply{ID: id, Reply: marks.Reply{Comment: a.comment, Question: new(int64), Document: &r.Rev}}
+	if cmd.Flags().Changed("rev") {
+		reply.Document = &a.rev
+	}
 	p, found := r.Pick(id)
 	if !found {
 		return reply, nil // whose answer says that it is gone
@@ -98,7 +101,7 @@ func (a *answering) reply(cmd *cobra.Command, b booths, name, id string) (booth.
 	if err == nil {
 		err = a.fits(cmd, part)
 	}
-	reply.Question = max(p.Rev, 1)
+	*reply.Question = p.Revision()
 	reply.Parts = map[string]marks.Value{part.ID: a.value()}
 	return reply, err
 }
@@ -122,7 +125,7 @@ func (a *answering) partOf(cmd *cobra.Command, p marks.Pick) (marks.Part, error)
 		if part.ID == a.part {
 			return part, nil
 		}
-		if part.Needed() && unsaid(p.Value(part.ID)) {
+		if part.Needed() && p.Value(part.ID).Empty() {
 			owed = append(owed, part)
 		}
 	}
@@ -136,11 +139,6 @@ func (a *answering) partOf(cmd *cobra.Command, p marks.Pick) (marks.Part, error)
 	default:
 		return marks.Part{}, usage(cmd, "question %s has several parts: say which with --part (%s)", plain.Text(p.MarkID), plain.Text(strings.Join(ids, ", ")))
 	}
-}
-
-// unsaid says that a value answers nothing.
-func unsaid(v marks.Value) bool {
-	return !v.None && v.Confirm == nil && len(v.Choices) == 0 && strings.TrimSpace(v.Text) == ""
 }
 
 // wants is the flags that answer a part of a kind.

@@ -36,7 +36,7 @@ func replyTo(t *testing.T, p marks.Pick, args ...string) (question int64, part s
 	for id := range r.Parts {
 		part = id
 	}
-	return r.Question, part, ""
+	return *r.Question, part, ""
 }
 
 // Somebody may edit the question between the look and the answer. Red when the

@@ -118,7 +118,7 @@ func (r *run) printPart(p marks.Pick, part marks.Part) {
 	if part.Prompt != "" {
 		name += plain.Text(part.Prompt) + " "
 	}
-	if v := p.Value(part.ID); !unsaid(v) {
+	if v := p.Value(part.ID); !v.Empty() {
 		fmt.Fprintf(r.out, "    %s%s\n", name, chosenWords(part, v))
 		return
 	}

@@ -156,6 +156,7 @@ func TestAQuestionOutlivesItsAsker(t *testing.T) {
 		t.Errorf("%+v", open)
 	}
 	var reply booth.Reply
+	reply.Question, reply.Document = new(int64(1)), new(int64(1))
 	reply.ID, reply.Parts = "p1", map[string]marks.Value{"answer": {Choices: []string{"b"}}}
 	_, err := s.local.Answer(context.Background(), "demo", reply)
 	check(t, err)

@@ -9,11 +9,16 @@ import (
 // request can tell: a GET, no prefetch, and where the browser says how the
 // request came about, a navigation of a whole window, begun by the desk itself,
 // by nobody else's page, or by a person's own act. A client that sends none of
-// these headers counts. Whether it was the operator, and whether the page was
+// these headers counts, unless it says itself that it only keeps a page up to date
+// ([LiveHeader]). Whether it was the operator, and whether the page was
 // served, the caller knows.
 func IsDeliberateView(r *http.Request) bool {
-	return r.Method == http.MethodGet && !isPrefetch(r) && isNavigation(r) && isOwnAct(r)
+	return r.Method == http.MethodGet && r.Header.Get(LiveHeader) == "" && !isPrefetch(r) && isNavigation(r) && isOwnAct(r)
 }
+
+// LiveHeader is what the desk's own script sends where it fetches a page again. A
+// browser says so by itself only over TLS and on the machine's own address.
+const LiveHeader = "Holdfast-Live"
 
 func isPrefetch(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Moz"} {

@@ -27,6 +27,7 @@ func TestOnlyAPageThatSomebodyAskedForIsAView(t *testing.T) {
 		"Sec-Fetch-Mode: cors":                                       false,
 		"Sec-Fetch-Dest: document|Sec-Fetch-Dest: image":             false,
 		"Sec-Fetch-Site: cross-site":                                 false,
+		"Holdfast-Live: 1":                                           false,
 		"Purpose: prefetch":                                          false,
 		"X-Moz: prefetch":                                            false,
 		nav + "Sec-Fetch-Site: none|Sec-Purpose: prefetch":           false,

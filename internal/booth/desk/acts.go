@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
 )
@@ -84,8 +85,6 @@ func (d *Desk) back(a act) string {
 		return d.Base.URL("b", name, "marks")
 	case "view":
 		return d.viewURL(name, a.form.Get("target"))
-	case "index":
-		return d.Base.String()
 	default:
 		return d.Base.URL("b", name, "")
 	}
@@ -109,7 +108,7 @@ func (d *Desk) serveAsk(w http.ResponseWriter, r *http.Request) error {
 
 // placed is a document with the address of the page where it is answered.
 func (d *Desk) placed(doc booth.Asked, name folder.Name) booth.Asked {
-	doc.URL = d.Base.URL("b", name.String(), "marks") + "#" + url.PathEscape(doc.ID)
+	doc.URL = d.Base.URL("b", name.String(), "marks") + "#" + anchor(doc.ID)
 	return doc
 }
 
@@ -133,9 +132,14 @@ func (d *Desk) serveAnswer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	doc, err := booth.Answer(r.Context(), d.Data, a.name, reply, a.who)
-	if err != nil && typed != nil && problem.KindOf(err) == problem.Refused {
-		typed.why = problem.From(err, "")
-		return d.writeMarks(w, r, a.name.String(), typed)
+	if err != nil && typed != nil {
+		typed.why = problem.From(err, "Something broke here. It is in the server's log.")
+		if typed.why.Kind == problem.Failed || typed.why.Kind == problem.Unknown {
+			d.Log.Error("an answer was not taken", "booth", plain.Text(a.name.String()), "cause", err)
+		}
+		if shown := d.writeMarks(w, r, a.name.String(), typed); problem.KindOf(shown) != problem.Gone {
+			return shown
+		}
 	}
 	if err != nil {
 		return err

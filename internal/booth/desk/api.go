@@ -74,5 +74,6 @@ func (d *Desk) servePatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	d.Changed(name.String())
 	return web.WriteJSON(w, http.StatusOK, l.Summary())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"holdfast/internal/access"
@@ -87,7 +88,10 @@ func (d *Desk) serveBooth(w http.ResponseWriter, r *http.Request) error {
 	live := d.Live()
 	l := booth.At(r.Context(), b, d.terms())
 	p := d.boothPage(r, l)
-	p.Page.Live = live
+	p.Page.Live, p.Page.Here = live, d.Base.URL("b", l.Name.String(), "")
+	if page := r.URL.Query().Get("page"); page != "" {
+		p.Page.Here += "?page=" + url.QueryEscape(page)
+	}
 	switch l.Kind {
 	case booth.Report:
 		d.report(r, b, &p)
@@ -102,6 +106,9 @@ func (d *Desk) serveBooth(w http.ResponseWriter, r *http.Request) error {
 func (d *Desk) viewed(r *http.Request, b *folder.Booth) {
 	if !web.IsDeliberateView(r) || d.Policy.Allow(web.PartyOf(r), access.RecordView, b.Name().String()) != nil {
 		return
+	}
+	if there, err := d.Data.Standing(b.Name().Place()); err != nil || there != b.ID() {
+		return // it was deleted meanwhile, and a look does not bring it back
 	}
 	if err := b.RecordView(d.Now()); err != nil {
 		d.Log.Warn("view not recorded", "booth", plain.Text(b.Name().String()), "err", err)
@@ -119,7 +126,7 @@ func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 		Files:   l.Kind != booth.Gallery,
 		Empty:   len(l.Items) == 0,
 	}
-	if n := l.Survey.Newest; n.Clock != 0 {
+	if n := l.Newest(); n.Clock != 0 {
 		p.Newest = "last touched " + ago(n.At, l.At)
 	}
 	if len(l.Items) > 0 {
@@ -152,7 +159,7 @@ func saidWords(l booth.Look) string {
 func problems(l booth.Look) []string {
 	var out []string
 	if !l.Marks.Whole() {
-		out = append(out, fmt.Sprintf("The marks of this booth (.marks.json) cannot be read: %s. Nothing was changed, and the booth is not swept.", plain.Text(l.Marks.Why())))
+		out = append(out, fmt.Sprintf("The marks of this booth (.marks.json) cannot be read: %s. Nothing was changed.", plain.Text(l.Marks.Why())))
 	}
 	if l.Manifest.Damage != "" {
 		out = append(out, fmt.Sprintf("The booth's title and order (.booth.json) cannot be read: %s.", plain.Text(l.Manifest.Damage)))

@@ -116,7 +116,7 @@ func lanesOf(booths map[string]*entry) []lane {
 	counting := lane{ID: "counting", Title: "Counting down", About: "goes when nobody touches it"}
 	kept := lane{ID: "kept", Title: "Kept", About: "stays until it is released"}
 	for _, e := range sorted(booths, newestFirst) {
-		switch s := e.look.State.(type) {
+		switch s := e.state.(type) {
 		case lifetime.Kept:
 			kept.entries = append(kept.entries, e)
 			if s.Marks != "" {
@@ -131,7 +131,7 @@ func lanesOf(booths map[string]*entry) []lane {
 		}
 	}
 	for _, e := range sorted(booths, longestWaiting) {
-		if e.look.Marks.Open() > 0 {
+		if e.open {
 			waiting.entries = append(waiting.entries, e)
 		}
 	}
@@ -139,19 +139,11 @@ func lanesOf(booths map[string]*entry) []lane {
 }
 
 // newestFirst has the newest stamp first.
-func newestFirst(a, b booth.Look) int { return b.Newest().At.Compare(a.Newest().At) }
+func newestFirst(a, b *entry) int { return b.newest.Compare(a.newest) }
 
 // longestWaiting has the oldest open question first. One that does not say when
 // it was asked counts from the newest stamp.
-func longestWaiting(a, b booth.Look) int {
-	since := func(l booth.Look) time.Time {
-		if t, ok := l.Marks.Oldest(); ok {
-			return t
-		}
-		return l.Newest().At
-	}
-	return since(a).Compare(since(b))
-}
+func longestWaiting(a, b *entry) int { return a.since.Compare(b.since) }
 
 // ago says how long before now a time was.
 func ago(t, now time.Time) string {

@@ -3,8 +3,8 @@
 // the same as JSON.
 //
 // The model: a request looks at the folder as it is now (package booth) and
-// shows what it found. The desk keeps nothing of its own about a booth, and no
-// page decides anything: the lifetime line is the one that [lifetime.Line] made.
+// shows what it found. The desk keeps nothing of its own about a booth but the index,
+// for two seconds ([Desk.snapshot]), and no page decides anything: the lifetime line is the one that [lifetime.Line] made.
 //
 // Every byte that came out of a booth is hostile. Items are sent with a sandbox
 // policy, from addresses that carry a token good for one booth's bytes only;
@@ -13,10 +13,12 @@
 package desk
 
 import (
+	"context"
 	"embed"
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"holdfast/internal/access"
@@ -55,9 +57,23 @@ type Desk struct {
 	static    *static
 	bells     bells
 	snapshots snapshots
+	polls     chan struct{} // a place for each request that waits
+
+	life       context.Context // of what goes on beside requests
+	end        context.CancelFunc
+	background sync.WaitGroup
 }
 
-// New makes a desk.
+// maxPolls is how many requests may wait for marks at once.
+const maxPolls = 1024
+
+// Close ends what goes on beside requests.
+func (d *Desk) Close() {
+	d.end()
+	d.background.Wait()
+}
+
+// New makes a desk. It is to be closed.
 func New(c Config) (*Desk, error) {
 	files, err := fs.Sub(embedded, "static")
 	if err != nil {
@@ -71,7 +87,9 @@ func New(c Config) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Desk{Config: c, pages: pg, static: st}, nil
+	d := &Desk{Config: c, pages: pg, static: st, polls: make(chan struct{}, maxPolls)}
+	d.life, d.end = context.WithCancel(context.Background())
+	return d, nil
 }
 
 // Routes are the desk's addresses, each with the right that it needs.

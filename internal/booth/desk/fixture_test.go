@@ -77,6 +77,7 @@ func serve(t testing.TB, o options) *site {
 		Now:  func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	})
 	check(t, err)
+	t.Cleanup(s.desk.Close)
 	handler, err := web.NewSite(web.Config{
 		Base: s.base, Hosts: hosts, Auth: auth, Policy: policy, Routes: s.desk.Routes(), ErrorPage: s.desk.ErrorPage, Log: quiet,
 	})

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/access"
 	"holdfast/internal/plain"
+	"holdfast/internal/problem"
 	"holdfast/internal/web"
 )
 
@@ -50,13 +51,15 @@ func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := indexPage{Page: d.pages.page(r, "Booths"), Age: "as of " + plural(d.Now().Sub(snap.at))}
-	p.Page.Live = live
+	p.Page.Live, p.Page.Here = live, d.Base.String()
 	if _, ok := web.PartyOf(r).(access.Operator); ok {
 		p.Folder, p.Acts = plain.Text(d.FolderPath), true
 		d.trashNotice(r, &p)
 	}
 	if id := r.URL.Query().Get("lane"); id != "" {
-		d.wholeLane(r, snap, id, &p)
+		if err := d.wholeLane(r, snap, id, &p); err != nil {
+			return err
+		}
 	} else {
 		d.firstCards(r, snap, &p)
 	}
@@ -87,7 +90,7 @@ func (d *Desk) firstCards(r *http.Request, snap *snapshot, p *indexPage) {
 }
 
 // wholeLane shows a page of one lane.
-func (d *Desk) wholeLane(r *http.Request, snap *snapshot, id string, p *indexPage) {
+func (d *Desk) wholeLane(r *http.Request, snap *snapshot, id string, p *indexPage) error {
 	for _, l := range snap.lanes {
 		if l.ID != id {
 			continue
@@ -97,6 +100,7 @@ func (d *Desk) wholeLane(r *http.Request, snap *snapshot, id string, p *indexPag
 		asked, _ := strconv.Atoi(r.URL.Query().Get("page"))
 		at := min(max(asked, 1), last)
 		from, to := (at-1)*indexPageSize, min(at*indexPageSize, n)
+		p.Page.Here = d.laneURL(id, at)
 		p.Lanes = []laneView{d.laneView(r, l, l.entries[from:to])}
 		p.Pager = pager{Needed: last > 1, Words: fmt.Sprintf("%d to %d of %d", from+1, to, n)}
 		if at > 1 {
@@ -105,7 +109,9 @@ func (d *Desk) wholeLane(r *http.Request, snap *snapshot, id string, p *indexPag
 		if at < last {
 			p.Pager.Next = d.laneURL(id, at+1)
 		}
+		return nil
 	}
+	return problem.New(problem.Gone, problem.StepNotFound, "There is no lane %.100q.", id)
 }
 
 func (d *Desk) laneURL(id string, page int) string {
@@ -117,7 +123,7 @@ func (d *Desk) laneView(r *http.Request, l lane, shown []*entry) laneView {
 	for _, e := range shown {
 		c := e.card
 		if e.cover.String() != "" {
-			c.Cover = d.contentURL(r, e.look.Name.String(), e.cover.String())
+			c.Cover = d.contentURL(r, e.name, e.cover.String())
 		}
 		v.Cards = append(v.Cards, c)
 	}

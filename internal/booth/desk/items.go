@@ -162,6 +162,7 @@ func (d *Desk) servePut(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	d.Changed(name.String())
 	w.Header().Set("Location", d.itemURL(name.String(), item.String()))
 	if created {
 		w.WriteHeader(http.StatusCreated)

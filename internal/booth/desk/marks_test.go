@@ -123,7 +123,7 @@ func TestAnEmptyFormIsNoAnswer(t *testing.T) {
 	before := read(t, s.dir("x")+"/.marks.json")
 	res := s.form(t, s.url("b", "x", "marks", "answer"), s.browser(t), "id=p1", "question=1", "document=4", "part-1=  ", "comment=")
 	want(t, "empty", res, http.StatusConflict)
-	if !strings.Contains(res.body, "Nothing was chosen or written") {
+	if !strings.Contains(res.body, "Nothing is chosen or written") {
 		t.Errorf("%s", res.body)
 	}
 	if after := read(t, s.dir("x")+"/.marks.json"); after != before {
@@ -148,7 +148,7 @@ func TestAFormThatSaysNonsenseIsRefused(t *testing.T) {
 	for fields, status := range map[string]int{
 		"":                                                 http.StatusBadRequest,
 		"id=p1&part-0==r":                                  http.StatusBadRequest,
-		"id=p1&question=1&document=0&part-0==r":            http.StatusBadRequest,
+		"id=p1&question=1&document=0&part-0==r":            http.StatusConflict,
 		"id=p9&question=1&document=4&part-0==r":            http.StatusNotFound,
 		"id=p1&question=2&document=4&part-0==r":            http.StatusConflict,
 		"id=p1&question=1&document=9&part-0==r":            http.StatusConflict,
@@ -165,7 +165,7 @@ func TestAFormThatSaysNonsenseIsRefused(t *testing.T) {
 	if after := read(t, s.dir("x")+"/.marks.json"); after != before {
 		t.Errorf("%s", after)
 	}
-	for _, body := range []string{"", "{", "null", "[]", `{"id":"p1","parts":{"a":{"choices":["r"]}},"idd":1}`, `{"id":"p1"}`} {
+	for _, body := range []string{"", "{", "null", "[]", `{"id":"p1","parts":{"a":{"choices":["r"]}},"idd":1}`, `{"id":"p1"}`, `{"id":"p1","question":1,"parts":{"a":{"choices":["r"]}}}`} {
 		if res := s.json(t, s.url("b", "x", "marks", "answer"), s.operator(), body); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %s %s", body, res.Status, res.body)
 		}
@@ -189,7 +189,7 @@ func TestAWorkerAsksAndOnlyTheOperatorAnswers(t *testing.T) {
 	want(t, "ask again", s.json(t, at("ask"), worker, `{"title":"Go on?","key":"k","parts":[{"id":"a","kind":"confirm"}]}`), http.StatusOK)
 	want(t, "note", s.json(t, at("note"), worker, `{"text":"look","target":"a.png"}`), http.StatusOK)
 	want(t, "flag", s.json(t, at("flag"), worker, `{"target":"a.png"}`), http.StatusOK)
-	yes := `{"id":"p1","parts":{"a":{"confirm":true}}}`
+	yes := `{"id":"p1","question":1,"document":1,"parts":{"a":{"confirm":true}}}`
 	want(t, "answer by the worker", s.json(t, at("answer"), worker, yes), http.StatusForbidden)
 	want(t, "answer by nobody", s.json(t, at("answer"), anonymous, yes), http.StatusUnauthorized)
 	want(t, "ask elsewhere", s.json(t, s.url("b", "y", "marks", "ask"), worker, "{}"), http.StatusForbidden)
@@ -225,7 +225,7 @@ func TestDamagedMarksAreSaidAndRepairedFromThePage(t *testing.T) {
 	if !strings.Contains(page.body, "held · marks unreadable") || !strings.Contains(page.body, "Repair the marks") || strings.Contains(page.body, `name="part-0"`) {
 		t.Errorf("%s", page.body)
 	}
-	want(t, "an answer", s.json(t, s.url("b", "x", "marks", "answer"), s.operator(), `{"id":"p1","parts":{"a":{"choices":["r"]}}}`), http.StatusConflict)
+	want(t, "an answer", s.json(t, s.url("b", "x", "marks", "answer"), s.operator(), `{"id":"p1","question":1,"document":4,"parts":{"a":{"choices":["r"]}}}`), http.StatusConflict)
 	want(t, "repair", s.form(t, s.url("b", "x", "repair"), s.browser(t), "back=marks"), http.StatusSeeOther)
 	want(t, "afterwards", s.do(t, "GET", s.url("b", "x", "marks.json"), anonymous), http.StatusOK)
 	if page := s.do(t, "GET", s.url("b", "x", ""), s.browser(t)); !strings.Contains(page.body, "held until answered") {
@@ -256,7 +256,7 @@ func TestALongPollAnswersWhenTheRevDiffers(t *testing.T) {
 	go func() { came <- s.do(t, "GET", at+"?since=4&wait=1m&waiting=p1,p9", s.worker(t, "x")) }()
 	for s.desk.Ledger.Asked(name(t, "x"))["p1"].IsZero() { // it has come
 	}
-	want(t, "answer", s.json(t, s.url("b", "x", "marks", "answer"), s.operator(), `{"id":"p1","parts":{"a":{"choices":["r"]}}}`), http.StatusOK)
+	want(t, "answer", s.json(t, s.url("b", "x", "marks", "answer"), s.operator(), `{"id":"p1","question":1,"document":4,"parts":{"a":{"choices":["r"]}}}`), http.StatusOK)
 	if got := rev(<-came); got != 5 {
 		t.Errorf("rev %d", got)
 	}
@@ -420,5 +420,6 @@ func TestTheIndexPagesItsLanes(t *testing.T) {
 	if strings.Count(page, `<li class="card">`) != 20 || !strings.Contains(page, "101 to 120 of 120") {
 		t.Errorf("%d cards on the second page", strings.Count(page, `<li class="card">`))
 	}
-	want(t, "no such lane", s.do(t, "GET", s.base.String()+"?lane=x&page=-7", s.browser(t)), http.StatusOK)
+	want(t, "no such page", s.do(t, "GET", s.base.String()+"?lane=counting&page=-7", s.browser(t)), http.StatusOK)
+	want(t, "no such lane", s.do(t, "GET", s.base.String()+"?lane=x", s.browser(t)), http.StatusNotFound)
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
 	"holdfast/internal/plain"
+	"holdfast/internal/problem"
 	"holdfast/internal/web"
 )
 
@@ -43,8 +44,9 @@ type marksPage struct {
 	Open     []pickView
 	Settled  []pickView
 	Remarks  []remarkView
-	Note     string // where a note goes; empty where the reader may not
-	Refused  *pickView
+	Note     string         // where a note goes; empty where the reader may not
+	Refused  *problem.Error // why an answer was not taken whose question is not on the page
+	Typed    []string       // and what it said
 }
 
 // remarkView is a note or a flag.
@@ -74,7 +76,9 @@ func (d *Desk) writeMarks(w http.ResponseWriter, r *http.Request, name string, t
 		return err
 	}
 	p := marksPage{Page: d.pages.page(r, "Marks of "+plain.Text(l.Title())), Head: d.head(r, l, "marks")}
-	p.Page.Live = live
+	if typed == nil { // else what was typed would be lost with the first change
+		p.Page.Live, p.Page.Here = live, d.Base.URL("b", name, "marks")
+	}
 	p.Problems = problems(l)
 	if !l.Marks.Whole() {
 		p.Repair = d.Base.URL("b", name, "repair")
@@ -86,8 +90,11 @@ func (d *Desk) writeMarks(w http.ResponseWriter, r *http.Request, name string, t
 	p.Remarks = d.remarks(l)
 	p.Version = fingerprint([]any{p.Head.Card.Line, l.Marks.Rev, p.Problems, p.Open, p.Settled, p.Remarks})
 	status := http.StatusOK
-	if typed != nil && typed.why != nil {
+	if typed != nil {
 		status = web.Status(typed.why)
+		if _, there := l.Marks.Pick(typed.reply.ID); !there {
+			p.Refused, p.Typed = typed.why, typed.words
+		}
 	}
 	return d.pages.writeStatus(w, status, "marks.html", p)
 }
@@ -116,8 +123,15 @@ func (d *Desk) pickViews(r *http.Request, l booth.Look, back string, typed *type
 
 // remarks are the notes and flags of a booth, the last first.
 func (d *Desk) remarks(l booth.Look) []remarkView {
+	return d.remarksWhere(l, func(string) bool { return true })
+}
+
+func (d *Desk) remarksWhere(l booth.Look, wanted func(target string) bool) []remarkView {
 	var out []remarkView
 	add := func(flag bool, text, target string, by marks.Ident) {
+		if !wanted(target) {
+			return
+		}
 		v := remarkView{Flag: flag, Text: plain.Lines(text), Target: plain.Text(target), Signed: signed(by.By, by.At, l.At)}
 		if target != "" {
 			v.URL = d.viewURL(l.Name.String(), target)
@@ -139,7 +153,7 @@ func (d *Desk) remarks(l booth.Look) []remarkView {
 
 // about are the remarks about one item.
 func (d *Desk) about(l booth.Look, item folder.ItemPath) []remarkView {
-	return slices.DeleteFunc(d.remarks(l), func(v remarkView) bool { return v.Target != plain.Text(item.String()) })
+	return d.remarksWhere(l, func(target string) bool { return target == item.String() })
 }
 
 // serveAsks leads to the marks, where questions were at another address.

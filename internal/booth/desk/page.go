@@ -21,6 +21,7 @@ type page struct {
 	Home      string
 	Logout    string
 	Live      string // the event stream; empty where the page does not change
+	Here      string // where the page is fetched again when something changed
 	static    *static
 }
 

@@ -1,9 +1,13 @@
 package desk
 
 import (
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +23,8 @@ import (
 
 // pickView is a question as a page shows it.
 type pickView struct {
-	ID, Anchor string
+	ID         string
+	Anchor     string // the element's id
 	Title, Why string
 	State      string // open, answered, declined, withdrawn
 	Partly     bool   // open, and part of it is answered
@@ -38,6 +43,7 @@ type pickView struct {
 	Document   int64
 	Back       string
 	Refused    *problem.Error // why the last answer was not taken
+	Typed      []string       // what it said, where the form does not have it
 }
 
 // partView is one thing that is asked, with what was said or typed.
@@ -70,6 +76,7 @@ const (
 // typedAnswer is what a form said.
 type typedAnswer struct {
 	reply booth.Reply
+	words []string       // the same, to be read
 	why   *problem.Error // why it was not taken
 }
 
@@ -78,16 +85,16 @@ type typedAnswer struct {
 func (d *Desk) readForm(a act) (*typedAnswer, error) {
 	question, err := strconv.ParseInt(a.form.Get("question"), 10, 64)
 	document, err2 := strconv.ParseInt(a.form.Get("document"), 10, 64)
-	if err != nil || err2 != nil || question < 1 || document < 1 {
+	if err != nil || err2 != nil {
 		return nil, problem.New(problem.Usage, "form", "The form does not say which question it answers. Nothing was changed.")
 	}
 	read, err := booth.Marks(d.Data, a.name)
 	if err != nil {
 		return nil, err
 	}
-	t := &typedAnswer{reply: booth.Reply{ID: a.form.Get("id")}}
-	t.reply.Comment = strings.TrimSpace(a.form.Get("comment"))
-	t.reply.Question, t.reply.Document = question, document
+	t := &typedAnswer{reply: booth.Reply{ID: a.form.Get("id")}, words: typedWords(a.form)}
+	t.reply.Whole, t.reply.Question, t.reply.Document = true, &question, &document
+	t.reply.Comment = strings.TrimSpace(unixLines(a.form.Get("comment")))
 	t.reply.Parts = map[string]marks.Value{}
 	p, ok := read.Pick(t.reply.ID)
 	if !ok {
@@ -99,6 +106,24 @@ func (d *Desk) readForm(a act) (*typedAnswer, error) {
 	return t, nil
 }
 
+// typedWords is what a form said, in the order of its fields.
+func typedWords(form url.Values) []string {
+	var words []string
+	for i := range maxFields {
+		for _, s := range form[fieldOf(i)] {
+			words = append(words, strings.TrimPrefix(s, "="))
+		}
+	}
+	words = append(words, form.Get("comment"))
+	return slices.DeleteFunc(words, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// maxFields is how many parts of a form are read back to whoever sent it.
+const maxFields = 64
+
+// unixLines is a text of a form, whose lines end otherwise.
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
 func fieldOf(part int) string { return fmt.Sprintf("part-%d", part) }
 
 func formValue(part marks.Part, said []string) marks.Value {
@@ -106,8 +131,8 @@ func formValue(part marks.Part, said []string) marks.Value {
 	for _, s := range said {
 		option, chosen := strings.CutPrefix(s, "=")
 		switch {
-		case part.Kind == marks.Text && s != valueNone:
-			v.Text = strings.ReplaceAll(s, "\r\n", "\n")
+		case part.Kind == marks.Text:
+			v.Text = unixLines(s)
 		case chosen:
 			v.Choices = append(v.Choices, option)
 		case s == valueNone:
@@ -125,10 +150,10 @@ func (d *Desk) pickView(r *http.Request, name folder.Name, doc int64, p marks.Pi
 	_, acts := web.PartyOf(r).(access.Operator)
 	now := d.Now()
 	v := pickView{
-		ID: p.MarkID, Anchor: url.PathEscape(p.MarkID), Title: plain.Text(p.Title), Why: plain.Lines(p.Why),
+		ID: p.MarkID, Anchor: anchor(p.MarkID), Title: plain.Text(p.Title), Why: plain.Lines(p.Why),
 		State: string(p.State()), Urgent: p.Priority == "high",
 		Asked: asked(p, now), Acts: acts && p.Withdrawn == nil,
-		Action: d.Base.URL("b", name.String(), "marks", "answer"), Question: max(p.Rev, 1), Document: doc,
+		Action: d.Base.URL("b", name.String(), "marks", "answer"), Question: p.Revision(), Document: doc,
 	}
 	if !heard.IsZero() && p.Open() {
 		v.Heard = "last asked for " + ago(heard, now)
@@ -144,12 +169,15 @@ func (d *Desk) pickView(r *http.Request, name folder.Name, doc int64, p marks.Pi
 		}
 	}
 	for _, s := range p.Superseded {
-		v.Earlier = append(v.Earlier, fmt.Sprintf("%s (%s)", inWords(p, s.Answer), signed(s.Answer.By, s.Answer.At, now)))
+		v.Earlier = append(v.Earlier, fmt.Sprintf("%s (%s)", inWords(p, s), signed(s.Answer.By, s.Answer.At, now)))
 	}
-	if typed != nil && typed.reply.ID == p.MarkID {
-		v.Refused = typed.why
-		v.Comment = typed.reply.Comment
-	} else {
+	switch {
+	case typed == nil || typed.reply.ID != p.MarkID:
+		typed = nil
+	case v.Acts && *typed.reply.Question == p.Revision():
+		v.Refused, v.Comment = typed.why, typed.reply.Comment
+	default: // what was chosen was chosen for another question
+		v.Refused, v.Typed = typed.why, typed.words
 		typed = nil
 	}
 	for i, part := range p.Parts {
@@ -228,16 +256,34 @@ func (d *Desk) optionView(r *http.Request, name folder.Name, part marks.Part, o 
 	return v
 }
 
-// inWords is an answer in one line.
-func inWords(p marks.Pick, a marks.Answer) string {
+// inWords is a superseded answer in one line. One to a question that was edited
+// since is told by the ids that it chose: their labels may be others now.
+func inWords(p marks.Pick, s marks.Superseded) string {
 	var said []string
+	if s.Why == marks.QuestionEdited {
+		for _, id := range slices.Sorted(maps.Keys(s.Answer.Parts)) {
+			said = append(said, plain.Text(id)+": "+valueInWords(marks.Part{}, s.Answer.Parts[id]))
+		}
+		return "to the question before it was edited: " + strings.Join(said, "; ")
+	}
 	for _, part := range p.Parts {
-		if s := valueInWords(part, a.Parts[part.ID]); s != "" {
-			said = append(said, s)
+		if w := valueInWords(part, s.Answer.Parts[part.ID]); w != "" {
+			said = append(said, w)
 		}
 	}
 	return strings.Join(said, "; ")
 }
+
+// anchor is the id of a question's element: its own where that looks like one of
+// ours, so that no id of a booth's takes the place of another element's.
+func anchor(id string) string {
+	if ownID.MatchString(id) {
+		return id
+	}
+	return "pick-" + hex.EncodeToString([]byte(id))
+}
+
+var ownID = regexp.MustCompile(`^p[0-9]+$`)
 
 func valueInWords(part marks.Part, v marks.Value) string {
 	switch {

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -73,8 +74,16 @@ func parsePoll(r *http.Request) (poll, error) {
 
 // await reads the marks of a booth until they are what the poll waits for.
 func (d *Desk) await(r *http.Request, name folder.Name, p poll) (marks.Reading, error) {
-	if _, err := booth.Marks(d.Data, name); err != nil { // no bell hangs for what is not there
+	b, err := d.Data.Booth(name) // no bell hangs for what is not there
+	if err != nil {
 		return marks.Reading{}, err
+	}
+	b.Close()
+	select {
+	case d.polls <- struct{}{}:
+		defer func() { <-d.polls }()
+	default:
+		return marks.Reading{}, problem.Refusal(web.StepBusy, "%d requests wait for answers already, and no more can. Ask again in a moment.", maxPolls)
 	}
 	over := time.NewTimer(p.wait)
 	defer over.Stop()
@@ -88,6 +97,7 @@ func (d *Desk) await(r *http.Request, name folder.Name, p poll) (marks.Reading, 
 		}
 		select {
 		case <-bell:
+			pause(r.Context(), settleDown)
 		case <-tick.C:
 		case <-over.C:
 			return read, nil
@@ -96,6 +106,17 @@ func (d *Desk) await(r *http.Request, name folder.Name, p poll) (marks.Reading, 
 		case <-r.Context().Done():
 			return read, r.Context().Err()
 		}
+	}
+}
+
+// settleDown is how long a poll lets a bell ring on before it reads: who rings it
+// without end costs a read each time, and no more.
+const settleDown = 10 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/booth/lifetime"
 )
 
 // The index shows a snapshot. One older than maxAge is never shown, unless
@@ -24,10 +26,10 @@ const (
 // snapshots holds the last snapshot of all booths.
 type snapshots struct {
 	mu      sync.Mutex
-	last    *snapshot       // guarded by mu; nil for none
-	err     error           // guarded by mu; of the last renewal
-	renewal chan struct{}   // guarded by mu; closed when the renewal that runs has ended
-	missed  map[string]bool // guarded by mu; changed while it runs, and so perhaps not in it
+	last    *snapshot     // guarded by mu; nil for none
+	err     error         // guarded by mu; of the last renewal
+	renewal chan struct{} // guarded by mu; closed when the renewal that runs has ended
+	missed  rung          // guarded by mu; changed while it runs, and so perhaps not in it
 }
 
 // snapshot is all booths, as of a moment. It does not change.
@@ -39,24 +41,33 @@ type snapshot struct {
 
 // entry is one booth in a snapshot.
 type entry struct {
-	card  card
-	cover folder.ItemPath // zero for none
-	look  booth.Look      // without its items
+	name   string
+	card   card
+	cover  folder.ItemPath // zero for none
+	state  lifetime.State
+	open   bool
+	newest time.Time
+	since  time.Time // since when its oldest open question waits
+	read   time.Time // when it was looked at
 }
 
-// snapshot is a snapshot that is no older than [maxAge].
+// snapshot is a snapshot that is no older than [maxAge], or was begun after it was
+// asked for.
 func (d *Desk) snapshot(ctx context.Context) (*snapshot, error) {
 	s := &d.snapshots
 	asked := d.Now()
 	for {
+		if err := d.update(ctx); err != nil {
+			return nil, err
+		}
 		s.mu.Lock()
-		if age := asked.Sub(s.lastAt()); age <= maxAge && age >= -time.Minute {
-			if age > renewAt {
+		last := s.last
+		if last != nil && asked.Sub(last.at) <= maxAge {
+			if asked.Sub(last.at) > renewAt {
 				d.renewLocked()
 			}
-			last, err := d.updateLocked(ctx)
 			s.mu.Unlock()
-			return last, err
+			return last, nil
 		}
 		done := d.renewLocked()
 		s.mu.Unlock()
@@ -74,14 +85,6 @@ func (d *Desk) snapshot(ctx context.Context) (*snapshot, error) {
 	}
 }
 
-// lastAt is when the last snapshot was begun. s.mu is held.
-func (s *snapshots) lastAt() time.Time {
-	if s.last == nil {
-		return time.Time{}
-	}
-	return s.last.at
-}
-
 // renewLocked has a new snapshot made, unless one is being made.
 func (d *Desk) renewLocked() <-chan struct{} {
 	s := &d.snapshots
@@ -89,9 +92,9 @@ func (d *Desk) renewLocked() <-chan struct{} {
 		return s.renewal
 	}
 	done := make(chan struct{})
-	s.renewal, s.missed = done, map[string]bool{}
-	go func() { // it ends with the walk over the booths, which waits for nobody
-		made, err := d.take(context.Background())
+	s.renewal, s.missed = done, rung{}
+	d.background.Go(func() {
+		made, err := d.take(d.life)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err == nil {
@@ -100,38 +103,67 @@ func (d *Desk) renewLocked() <-chan struct{} {
 		}
 		s.err, s.renewal = err, nil
 		close(done)
-	}()
+	})
 	return done
 }
 
-// updateLocked looks again at the booths that changed since the last time.
-func (d *Desk) updateLocked(ctx context.Context) (*snapshot, error) {
+// update looks again at the booths that changed since the last time. It looks
+// without the lock: of two looks at one booth the later one stays.
+func (d *Desk) update(ctx context.Context) error {
 	s := &d.snapshots
+	s.mu.Lock()
 	changed := d.bells.take()
-	if len(changed) == 0 {
-		return s.last, nil
-	}
 	if s.renewal != nil {
-		maps.Copy(s.missed, changed)
+		s.missed.join(changed)
 	}
-	next := &snapshot{at: s.last.at, booths: maps.Clone(s.last.booths)}
-	for name := range changed {
-		delete(next.booths, name)
+	if changed.all {
+		s.last = nil
+	}
+	none := s.last == nil || len(changed.names) == 0
+	s.mu.Unlock()
+	if none {
+		return nil
+	}
+	began := d.Now()
+	fresh := map[string]*entry{}
+	for name := range changed.names {
 		n, err := folder.ParseName(name)
 		if err != nil {
 			continue
 		}
+		fresh[name] = nil
 		if l := booth.Named(ctx, d.Data, n, d.terms()); l != nil {
-			next.booths[name] = d.entry(*l)
+			fresh[name] = d.entry(*l)
 		}
 	}
 	if err := ctx.Err(); err != nil { // a look that was cut short holds
 		d.bells.note(changed)
-		return nil, err
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != nil {
+		s.last = s.last.with(fresh, began)
+	}
+	return nil
+}
+
+// with is the snapshot with some booths as they were found from began on, nil for
+// one that is gone.
+func (s *snapshot) with(fresh map[string]*entry, began time.Time) *snapshot {
+	next := &snapshot{at: s.at, booths: maps.Clone(s.booths)}
+	for name, e := range fresh {
+		old := next.booths[name]
+		switch {
+		case old != nil && old.read.After(began): // by now somebody else looked later
+		case e == nil:
+			delete(next.booths, name)
+		default:
+			next.booths[name] = e
+		}
 	}
 	next.lanes = lanesOf(next.booths)
-	s.last = next
-	return next, nil
+	return next
 }
 
 // take looks at all booths.
@@ -149,18 +181,20 @@ func (d *Desk) take(ctx context.Context) (*snapshot, error) {
 }
 
 func (d *Desk) entry(l booth.Look) *entry {
-	e := &entry{card: d.card(l), look: l}
+	e := &entry{
+		name: l.Name.String(), card: d.card(l), state: l.State, open: l.Marks.Open() > 0,
+		newest: l.Newest().At, since: l.Newest().At, read: l.At,
+	}
 	e.cover, _ = cover(l.Items)
-	e.look.Items, e.look.Survey.Items = nil, nil
+	if oldest, ok := l.Marks.Oldest(); ok {
+		e.since = oldest
+	}
 	return e
 }
 
 // sorted are the booths of a snapshot in a total order.
-func sorted(booths map[string]*entry, order func(a, b booth.Look) int) []*entry {
+func sorted(booths map[string]*entry, order func(a, b *entry) int) []*entry {
 	return slices.SortedFunc(maps.Values(booths), func(a, b *entry) int {
-		if c := order(a.look, b.look); c != 0 {
-			return c
-		}
-		return strings.Compare(a.look.Name.String(), b.look.Name.String())
+		return cmp.Or(order(a, b), strings.Compare(a.name, b.name))
 	})
 }

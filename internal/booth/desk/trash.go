@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/lifetime"
@@ -93,6 +94,7 @@ func (d *Desk) serveSweep(w http.ResponseWriter, r *http.Request) error {
 
 type trashPage struct {
 	Page    page
+	Acts    bool // the reader may restore
 	Trashed []trashView
 	Aside   []string // names of booths that cannot go back
 }
@@ -103,7 +105,8 @@ type trashView struct {
 }
 
 func (d *Desk) serveTrash(w http.ResponseWriter, r *http.Request) error {
-	p := trashPage{Page: d.pages.page(r, "Trash")}
+	_, acts := web.PartyOf(r).(access.Operator)
+	p := trashPage{Page: d.pages.page(r, "Trash"), Acts: acts}
 	for _, t := range d.Sweeper.Trash() {
 		p.Trashed = append(p.Trashed, d.trashView(t))
 	}

@@ -85,7 +85,7 @@ func (d *Desk) viewPage(r *http.Request, l booth.Look, item folder.ItemPath, f *
 		Caption:  plain.Text(l.Manifest.Captions[path]),
 		Back:     d.Base.URL("b", name, ""),
 		Raw:      d.contentURL(r, name, path),
-		Download: d.itemURL(name, path) + "?download=1",
+		Download: d.contentURL(r, name, path) + "?download=1",
 		Show:     showAs(kind),
 		Sandbox:  web.SandboxTokens,
 	}

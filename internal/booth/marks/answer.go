@@ -13,9 +13,13 @@ type Reply struct {
 	Parts   map[string]Value `json:"parts"`
 	Comment string           `json:"comment,omitempty"`
 	// Question is the revision of the question that was shown, and Document the
-	// rev of the marks it was shown with; 0 for whatever there is.
-	Question int64 `json:"question,omitempty"`
-	Document int64 `json:"document,omitempty"`
+	// rev of the marks it was shown with; nil for whatever there is.
+	Question *int64 `json:"question,omitempty"`
+	Document *int64 `json:"document,omitempty"`
+	// Whole says that this is all there is to be of the answer, as on a form that
+	// shows it: a part that is named and says nothing has no answer any more, and
+	// without a comment there is none.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // The steps at which an answer is refused.
@@ -36,7 +40,7 @@ func (d *Document) Answer(id string, r Reply, who Who) (Pick, error) {
 	if err := d.mayAnswer(p, r); err != nil {
 		return p, err
 	}
-	parts, err := p.merge(r.Parts)
+	parts, err := p.merge(r)
 	if err != nil {
 		return p, err
 	}
@@ -45,18 +49,18 @@ func (d *Document) Answer(id string, r Reply, who Who) (Pick, error) {
 	}
 	members := map[string]any{}
 	if p.Answer != nil {
-		if r.Comment == "" {
+		if r.Comment == "" && !r.Whole {
 			r.Comment = p.Answer.Comment
 		}
 		if maps.EqualFunc(parts, p.Answer.Parts, Value.same) && r.Comment == p.Answer.Comment {
 			return p, nil
 		}
-		if members["superseded"], err = d.supersede(i, "answered-again"); err != nil {
+		if members["superseded"], err = d.supersede(i, AnsweredAgain); err != nil {
 			return p, err
 		}
 	}
 	at := who.ident("").At
-	members["answer"] = Answer{By: who.By, At: at, Via: who.Via, Rev: p.revision(), Parts: parts, Comment: r.Comment}
+	members["answer"] = Answer{By: who.By, At: at, Via: who.Via, Rev: p.Revision(), Parts: parts, Comment: r.Comment}
 	members["changed"] = d.next()
 	if err := d.put(i, members); err != nil {
 		return p, err
@@ -73,19 +77,19 @@ func (d *Document) mayAnswer(p Pick, r Reply) error {
 	switch {
 	case p.Withdrawn != nil:
 		return problem.Refusal(StepWithdrawn, "The question %q was withdrawn by %s, so there is nothing to answer. Nothing was changed.", p.Title, p.Withdrawn.By)
-	case r.Question != 0 && r.Question != p.revision():
+	case r.Question != nil && *r.Question != p.Revision():
 		return problem.Refusal(StepStale, "The question %q was edited since you saw it. Nothing was changed.", p.Title).
 			WithHint("read it again, and answer what it asks now")
-	case r.Document != 0 && (r.Document < changed || r.Document > d.rev):
+	case r.Document != nil && (*r.Document < changed || *r.Document > d.rev):
 		return problem.Refusal(StepStale, "The question %q was answered or changed since you saw it. Nothing was changed.", p.Title).
 			WithHint("look at what it says now; answering again replaces that")
 	}
 	return nil
 }
 
-// merge lays new values over the answer that is there. At least one of them has
-// to answer its part: an empty form is no answer.
-func (p Pick) merge(values map[string]Value) (map[string]Value, error) {
+// merge lays new values over the answer that is there. Something has to be said in
+// the end: an empty form is no answer.
+func (p Pick) merge(r Reply) (map[string]Value, error) {
 	byID := map[string]Part{}
 	for _, part := range p.Parts {
 		byID[part.ID] = part
@@ -95,7 +99,7 @@ func (p Pick) merge(values map[string]Value) (map[string]Value, error) {
 		maps.Copy(merged, p.Answer.Parts)
 	}
 	said := 0
-	for id, v := range values {
+	for id, v := range r.Parts {
 		part, asked := byID[id]
 		if !asked {
 			return nil, wrongAnswer(p, fmt.Errorf("it asks no part %q", id))
@@ -105,7 +109,11 @@ func (p Pick) merge(values map[string]Value) (map[string]Value, error) {
 			return nil, wrongAnswer(p, fmt.Errorf("part %q wants one of its options", id))
 		case v.None && len(v.Choices) > 0:
 			return nil, wrongAnswer(p, fmt.Errorf("it says both some and none of part %q", id))
-		case v.empty():
+		case v.Empty():
+			if _, stood := merged[id]; stood && r.Whole {
+				delete(merged, id)
+				said++
+			}
 			continue
 		case !v.answers(part):
 			return nil, wrongAnswer(p, fmt.Errorf("part %q wants an answer of the kind %s", id, part.Kind))
@@ -120,8 +128,8 @@ func (p Pick) merge(values map[string]Value) (map[string]Value, error) {
 		merged[id] = v
 		said++
 	}
-	if said == 0 {
-		return nil, problem.Refusal(StepEmpty, "Nothing was chosen or written, so the question %q is as it was.", p.Title)
+	if said == 0 || len(merged) == 0 {
+		return nil, problem.Refusal(StepEmpty, "Nothing is chosen or written, so the question %q is as it was.", p.Title)
 	}
 	return merged, nil
 }

@@ -127,7 +127,7 @@ func TestANoteElsewhereDoesNotMakeAnAnswerStale(t *testing.T) {
 	_, err = d.Ask(simple(), worker)
 	check(t, err)
 	d = edit(t, encode(t, d))
-	p, err := d.Answer(id, Reply{Parts: chose("one", "a"), Question: 1, Document: shown}, operator)
+	p, err := d.Answer(id, Reply{Parts: chose("one", "a"), Question: said(1), Document: said(shown)}, operator)
 	check(t, err)
 	if p.State() != StateAnswered || p.Changed != d.rev {
 		t.Errorf("%+v", p)
@@ -150,7 +150,7 @@ func TestAnAnswerToSomethingElseIsStale(t *testing.T) {
 	check(t, err)
 	withdrawnAndBack = encode(t, d)
 	answered := change(func(d *Document) error {
-		_, err := d.Answer(id, Reply{Parts: chose("one", "a"), Document: shown}, operator)
+		_, err := d.Answer(id, Reply{Parts: chose("one", "a"), Document: said(shown)}, operator)
 		return err
 	})
 	edited := change(func(d *Document) error {
@@ -177,7 +177,7 @@ func TestAnAnswerToSomethingElseIsStale(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			d := edit(t, c.src)
-			p, err := d.Answer(id, Reply{Parts: chose("one", "b"), Question: c.question, Document: c.document}, other)
+			p, err := d.Answer(id, Reply{Parts: chose("one", "b"), Question: said(c.question), Document: said(c.document)}, other)
 			refused(t, d, err, problem.Refused, c.step)
 			if p.MarkID != id || encode(t, d) != c.src {
 				t.Errorf("%+v", p)
@@ -192,9 +192,9 @@ func TestAQuestionThatDoesNotSayWhenItChangedMayHaveChangedLast(t *testing.T) {
 	for _, changed := range []string{"", `,"changed":0`, `,"changed":-1`, `,"changed":4`} {
 		src := doc(pick(choice, changed))
 		d := edit(t, src)
-		_, err := d.Answer("p", Reply{Parts: chose("part", "a"), Document: 2}, operator)
+		_, err := d.Answer("p", Reply{Parts: chose("part", "a"), Document: said(2)}, operator)
 		refused(t, d, err, problem.Refused, StepStale)
-		if _, err := d.Answer("p", Reply{Parts: chose("part", "a"), Document: 3}, operator); err != nil {
+		if _, err := d.Answer("p", Reply{Parts: chose("part", "a"), Document: said(3)}, operator); err != nil {
 			t.Errorf("%s: %v", changed, err)
 		}
 	}
@@ -232,7 +232,7 @@ func TestTheSameAnswerAgainChangesNothing(t *testing.T) {
 	for _, r := range []Reply{
 		{Parts: answerWhole(), Comment: "so"},
 		{Parts: answerWhole()},
-		{Parts: chose("one", "a"), Document: 2},
+		{Parts: chose("one", "a"), Document: said(2)},
 	} {
 		d = edit(t, src)
 		_, err := d.Answer(id, r, other)

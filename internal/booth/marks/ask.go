@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"holdfast/internal/canon"
@@ -62,7 +63,9 @@ func (q Question) checkLimits() error {
 		return errors.New("it has more than 64 parts")
 	}
 	lines, words := []string{q.Title, q.Key}, []string{q.Why}
+	var ids []string
 	for _, p := range q.Parts {
+		ids = append(ids, p.ID)
 		lines = append(lines, p.ID, p.Recommend)
 		words = append(words, p.Prompt)
 		if len(p.Options) > maxOptions {
@@ -70,6 +73,7 @@ func (q Question) checkLimits() error {
 		}
 		offered := p.Recommend == ""
 		for _, o := range p.Options {
+			ids = append(ids, o.ID)
 			lines = append(lines, o.ID, o.Label, o.Item)
 			words = append(words, o.About)
 			offered = offered || o.ID == p.Recommend
@@ -77,6 +81,9 @@ func (q Question) checkLimits() error {
 		if !offered {
 			return errors.New("it recommends an option that it does not offer")
 		}
+	}
+	if strings.ContainsFunc(strings.Join(ids, ""), unicode.IsControl) {
+		return errors.New("an id in it has a control character, which no form can send")
 	}
 	if err := checkTexts(lines, maxLine); err != nil {
 		return err
@@ -169,16 +176,17 @@ func (d *Document) Revise(id string, q Question, who Who) (Pick, error) {
 	}
 	members := map[string]any{
 		"title": q.Title, "why": orNil(q.Why), "priority": orNil(q.Priority), "key": orNil(q.Key),
-		"rev": p.revision() + 1, "changed": d.next(), "withdrawn": nil, "answer": nil, "edited": who.ident(id),
+		"rev": p.Revision() + 1, "changed": d.next(), "withdrawn": nil, "answer": nil, "edited": who.ident(id),
 	}
 	if members["parts"], err = d.rewrite(i, q.Parts); err != nil {
 		return Pick{}, err
 	}
 	if p.Answer != nil {
-		if members["superseded"], err = d.supersede(i, "question-edited"); err != nil {
+		if members["superseded"], err = d.supersede(i, QuestionEdited); err != nil {
 			return Pick{}, err
 		}
 	}
+	d.added = true
 	if err := d.put(i, members); err != nil {
 		return Pick{}, err
 	}

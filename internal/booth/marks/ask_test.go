@@ -127,7 +127,7 @@ func TestAnEditOfAnUncountedQuestionIsItsSecondRevision(t *testing.T) {
 	if p.Rev != 2 {
 		t.Errorf("rev %d", p.Rev)
 	}
-	_, err = edit(t, encode(t, d)).Answer("p", Reply{Parts: chose("one", "a"), Question: 1}, operator)
+	_, err = edit(t, encode(t, d)).Answer("p", Reply{Parts: chose("one", "a"), Question: said(1)}, operator)
 	if problem.From(err, "").Step != StepStale {
 		t.Errorf("an answer to the question as it was: %v", err)
 	}

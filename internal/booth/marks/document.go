@@ -19,6 +19,7 @@ type Document struct {
 	content
 
 	changed bool
+	added   bool // something was asked or remarked, not only answered
 }
 
 // Who is the author of a change, as the caller knows them.
@@ -59,7 +60,12 @@ func (d *Document) Changed() bool { return d.changed }
 // Reading is the document as it now is.
 func (d *Document) Reading() Reading { return d.reading() }
 
-// Encode writes the document, a mark to a line. More than [MaxSize] is refused.
+// answerRoom is what a document keeps free for answers, in bytes: without room for
+// one, a question would hold its booth for ever.
+const answerRoom = 512 << 10
+
+// Encode writes the document, a mark to a line. More than [MaxSize] is refused; to
+// what is asked and remarked, what answers need is no room.
 func (d *Document) Encode() ([]byte, error) {
 	var out bytes.Buffer
 	schema, err := compact(Schema)
@@ -85,8 +91,12 @@ func (d *Document) Encode() ([]byte, error) {
 		out.Write(line)
 	}
 	out.WriteString("\n]}\n")
-	if out.Len() > MaxSize {
-		return nil, problem.Refusal(problem.StepTooLarge, "The marks of this booth would hold more than %d bytes. Nothing was changed.", MaxSize)
+	most := MaxSize
+	if d.added {
+		most -= answerRoom
+	}
+	if out.Len() > most {
+		return nil, problem.Refusal(problem.StepTooLarge, "The marks of this booth would hold more than %d bytes. Nothing was changed.", most)
 	}
 	return out.Bytes(), nil
 }
@@ -159,6 +169,7 @@ func (d *Document) append(shape string, m Mark) error {
 		return err
 	}
 	d.entries = append(d.entries, e)
+	d.added = true
 	d.touch()
 	return nil
 }

@@ -104,3 +104,11 @@ func simple() Question {
 func chose(part, option string) map[string]Value {
 	return map[string]Value{part: {Choices: []string{option}}}
 }
+
+// said is a revision that a reply carries; 0 for one that it does not.
+func said(rev int64) *int64 {
+	if rev == 0 {
+		return nil
+	}
+	return &rev
+}

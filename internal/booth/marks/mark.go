@@ -109,8 +109,14 @@ type Answer struct {
 // Superseded is an answer that no longer counts, and why.
 type Superseded struct {
 	Answer Answer `json:"answer"`
-	Why    string `json:"why"` // answered-again or question-edited
+	Why    string `json:"why"` // one of the two below
 }
+
+// Why an answer was superseded.
+const (
+	AnsweredAgain  = "answered-again"
+	QuestionEdited = "question-edited"
+)
 
 // Value answers one part: Choices (choice, multi), Confirm, Text, or None of
 // what was offered, which declines.
@@ -172,9 +178,9 @@ func (p Pick) Open() bool {
 	return false
 }
 
-// revision is the question's revision; one that its writer did not count is
+// Revision is the question's revision; one that its writer did not count is
 // its first.
-func (p Pick) revision() int64 { return max(p.Rev, 1) }
+func (p Pick) Revision() int64 { return max(p.Rev, 1) }
 
 func (p Pick) declined() bool {
 	required, declined := 0, 0
@@ -220,7 +226,8 @@ func (v Value) answers(part Part) bool {
 }
 
 // empty says that nothing was said.
-func (v Value) empty() bool {
+// Empty says that a value says nothing.
+func (v Value) Empty() bool {
 	return !v.None && len(v.Choices) == 0 && v.Confirm == nil && strings.TrimSpace(v.Text) == ""
 }
 

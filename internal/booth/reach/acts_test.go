@@ -53,6 +53,23 @@ func choose(id, option string) booth.Reply {
 	return r
 }
 
+// shown is a reply to the question as it is now, unless it says otherwise.
+func shown(b interface {
+	Marks(context.Context, string) (marks.Reading, error)
+}, name string, r booth.Reply,
+) booth.Reply {
+	read, err := b.Marks(context.Background(), name)
+	if p, ok := read.Pick(r.ID); err == nil && ok {
+		r.Question = new(p.Revision())
+	} else {
+		r.Question = new(int64(1))
+	}
+	if r.Document == nil {
+		r.Document = &read.Rev
+	}
+	return r
+}
+
 // run is what is another thing in each run.
 var run = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|expires in [^"]*|"purge_in":"[^"]*"|"via":"(cli|token)"`)
 
@@ -97,7 +114,10 @@ func act(t *testing.T, h home) []string {
 	ctx, b := context.Background(), h.reach
 	h.arrive()
 	ask := func(name string, q booth.Question) { doc, err := b.Ask(ctx, name, q); r.note("ask", doc, err) }
-	answer := func(name string, a booth.Reply) { doc, err := b.Answer(ctx, name, a); r.note("answer", doc, err) }
+	answer := func(name string, a booth.Reply) {
+		doc, err := b.Answer(ctx, name, shown(b, name, a))
+		r.note("answer", doc, err)
+	}
 	look := func(name string) { doc, err := b.Marks(ctx, name); r.note("marks", doc, err) }
 
 	look("demo")
@@ -113,7 +133,7 @@ func act(t *testing.T, h home) []string {
 	answer("demo", choose("p9", "a"))
 	answer("none", choose("p1", "a"))
 	stale := choose("p1", "b")
-	stale.Document = 1
+	stale.Document = new(int64(1))
 	answer("demo", stale)
 	edit := question("Which now?", "")
 	edit.Edit = "p1"
@@ -289,7 +309,7 @@ func TestAnAnswerIsSeenWithoutAPoll(t *testing.T) {
 	_, err = local.Note(ctx, "demo", booth.Remark{Text: "a change that is no answer"})
 	check(t, err)
 	<-polls
-	_, err = local.Answer(ctx, "demo", choose(asked.ID, "b"))
+	_, err = local.Answer(ctx, "demo", shown(local, "demo", choose(asked.ID, "b")))
 	check(t, err)
 	w := <-end
 	check(t, <-failed)

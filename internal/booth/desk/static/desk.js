@@ -1,7 +1,7 @@
 // Liveness, and nothing else: every page works without this file.
 "use strict";
 (() => {
-  const live = document.body.dataset.live;
+  const { live, here } = document.body.dataset;
   const region = () => document.querySelector("[data-region]");
   if (!live || !region() || !window.EventSource) return;
 
@@ -18,7 +18,9 @@
   };
 
   // Only what differs is put in place, and whoever stood on something in it stands
-  // there still, with what was unfolded unfolded. Such a fetch is no view.
+  // there still, with what was unfolded unfolded. Such a fetch is no view. It goes to
+  // where the server says the page is: the address of the window can be one at which
+  // a booth has something to show.
   //
   // What is within a question is the same thing when it has the same place there;
   // what is not, when it leads to the same address.
@@ -32,7 +34,7 @@
     return there?.querySelectorAll(e.tagName)[[...within.querySelectorAll(e.tagName)].indexOf(e)];
   };
   const load = async () => {
-    const answer = await fetch(location.href);
+    const answer = await fetch(here, { headers: { "Holdfast-Live": "1" }, redirect: "error" });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = region(), fresh = page.querySelector("[data-region]");
