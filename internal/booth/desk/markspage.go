@@ -108,9 +108,8 @@ func (d *Desk) pickViews(r *http.Request, l booth.Look, back string, typed *type
 		if !ok {
 			continue
 		}
-		v := d.pickView(r, l.Name, l.Marks.Rev, p, heard[p.MarkID], typed)
+		v := d.pickView(r, l, p, heard[p.MarkID], typed)
 		v.Back = back
-		v.Acts = v.Acts && l.Marks.Whole()
 		if p.Open() {
 			open = append(open, v)
 		} else {

@@ -38,6 +38,7 @@ type pickView struct {
 	Earlier    []string // answers that were superseded
 	Parts      []partView
 	Acts       bool   // the reader may answer
+	Closed     string // why not
 	Action     string // where the form goes
 	Question   int64
 	Document   int64
@@ -145,15 +146,19 @@ func formValue(part marks.Part, said []string) marks.Value {
 	return v
 }
 
-// pickView shows a question; typed is what a form said about it, nil for none.
-func (d *Desk) pickView(r *http.Request, name folder.Name, doc int64, p marks.Pick, heard time.Time, typed *typedAnswer) pickView {
-	_, acts := web.PartyOf(r).(access.Operator)
-	now := d.Now()
+// pickView shows a question of the marks in l; typed is what a form said about it,
+// nil for none.
+func (d *Desk) pickView(r *http.Request, l booth.Look, p marks.Pick, heard time.Time, typed *typedAnswer) pickView {
+	_, operator := web.PartyOf(r).(access.Operator)
+	name, now := l.Name, d.Now()
 	v := pickView{
 		ID: p.MarkID, Anchor: anchor(p.MarkID), Title: plain.Text(p.Title), Why: plain.Lines(p.Why),
 		State: string(p.State()), Urgent: p.Priority == "high",
-		Asked: asked(p, now), Acts: acts && p.Withdrawn == nil,
-		Action: d.Base.URL("b", name.String(), "marks", "answer"), Question: p.Revision(), Document: doc,
+		Asked: asked(p, now), Acts: operator && p.Withdrawn == nil && l.Marks.Whole(),
+		Action: d.Base.URL("b", name.String(), "marks", "answer"), Question: p.Revision(), Document: l.Marks.Rev,
+	}
+	if v.Closed = "Only the operator can answer: sign in first."; operator {
+		v.Closed = "It can be answered once the marks are repaired."
 	}
 	if !heard.IsZero() && p.Open() {
 		v.Heard = "last asked for " + ago(heard, now)
