@@ -40,7 +40,7 @@ check: lint cross unit
 
 # Everything. Go's own summary comes last.
 test: tools lint cross race perm smoke
-	go test -count=1 -tags browser ./...
+	go test -count=1 -timeout 20m -tags browser ./...
 
 # What takes minutes: each fuzz test, archives over 4 GiB, and the tests of what
 # crashes again and again.
@@ -91,7 +91,7 @@ perm:
 	scripts/test-perm
 
 browser:
-	go test -count=1 -tags browser ./internal/browsertest
+	go test -count=1 -timeout 20m -tags browser ./internal/browsertest
 
 # The pictures in docs/images, from the running program.
 images:

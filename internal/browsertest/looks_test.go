@@ -4,6 +4,8 @@ package browsertest
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +51,7 @@ func gatherings(t *testing.T) (*Desk, []look) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	d := StartAt(t, home)
+	deleted := ""
 	long := strings.Repeat("unbroken", 31) // a name of at most 255 bytes, and nowhere to break it
 	d.Write(long, long+".png", picture)
 	d.Write(long, "unbroken"+strings.Repeat("0123456789", 24)+".txt", strings.Repeat("unbroken", 500))
@@ -76,6 +79,14 @@ func gatherings(t *testing.T) (*Desk, []look) {
 	d.Write("questions", "cold.png", picture)
 	d.Write("questions", "notes.txt", "words")
 	d.Write("questions", ".marks.json", everyQuestion)
+	for _, name := range []string{"thrown-away", long[:200]} {
+		d.Write(name, "a.txt", "words")
+		res, err := d.Client(true).PostForm(d.URL+"b/"+name+"/delete", url.Values{})
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		deleted = res.Request.URL.RawQuery
+	}
 	d.Write("media", "talk.mp3", "none")
 	d.Write("media", "film.mp4", "none")
 	d.Write("media", "weights.bin", "\x00\x01")
@@ -94,7 +105,9 @@ func gatherings(t *testing.T) (*Desk, []look) {
 		{"marks", "b/questions/marks"},
 		{"marks-damaged", "b/damaged/marks"},
 		{"marks-none", "b/nothing-in-it/marks"},
+		{"flagged", "b/questions/view?f=cold.png"},
 		{"trash", "trash"},
+		{"index-deleted", "?" + deleted},
 		{"lane", "?lane=counting"},
 		{"long", "b/" + long + "/"},
 		{"long-item", "b/" + long + "/view?f=" + long + ".png"},
@@ -128,9 +141,8 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 	d, looks := gatherings(t)
 	empty := Start(t)
 	tab := Open(t, 1280, 900)
-	see := func(name, address string) {
+	inspect := func(name string) {
 		t.Helper()
-		tab.Open(address)
 		Eval[bool](tab, string(axe)+"; true")
 		for _, size := range [][2]int64{{1280, 900}, {390, 844}} {
 			tab.Do(chromedp.EmulateViewport(size[0], size[1]))
@@ -151,14 +163,30 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 			}
 		}
 	}
+	see := func(name, address string) {
+		t.Helper()
+		tab.Open(address)
+		inspect(name)
+	}
 	see("index-anonymous", d.URL)
+	see("questions-anonymous", d.URL+"b/questions/")
 	see("empty-anonymous", empty.URL)
 	see("sign-in", d.URL+"login")
 	tab.Open(empty.Link())
 	see("empty-index", empty.URL)
+	see("empty-trash", empty.URL+"trash")
 	tab.Open(d.Link())
 	for _, l := range looks {
 		see(l.name, d.URL+l.path)
+	}
+	tab.Open(d.URL + "b/questions/marks")
+	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
+	inspect("marks-unfolded")
+	Eval[bool](tab, `document.querySelector("#p1 [name=question]").value = 7, document.querySelector("#p1 [value='=warm']").checked = true`)
+	tab.Follow(`#p1 .answer button`)
+	inspect("refused")
+	if !Eval[bool](tab, `!!document.querySelector("#p1 [role=alert]")`) {
+		t.Error("the answer was not refused: this was another page")
 	}
 }
 
@@ -173,7 +201,7 @@ func keep(t *testing.T, tab *Tab, name string) {
 	}
 }
 
-// TestEverythingIsReachedByKeyboard: Tab goes to every link, button and frame in
+// TestEverythingIsReachedByKeyboard: Tab goes to every link, field, button and frame in
 // the order of the page, each shows that it has the focus, and the skip link
 // leads past the bar. Red with outline: none, or a skip link whose
 // target is not there.
@@ -185,7 +213,8 @@ func TestEverythingIsReachedByKeyboard(t *testing.T) {
 			continue // what a frame or a player does with the key is its own
 		}
 		tab.Open(d.URL + l.path)
-		want := Eval[int](tab, `(window.all = [...document.querySelectorAll("a[href], button, summary, [tabindex='0']")].filter(e => e.checkVisibility())).length`)
+		// Of radios that belong together, one is reached by Tab, the rest by arrows.
+		want := Eval[int](tab, `window.stop = (e) => e.type !== "radio" || [...e.form.elements[e.name]].find((r, _, all) => r.checked || (r === all[0] && !all.some(a => a.checked))) === e, (window.all = [...document.querySelectorAll("a[href], button, summary, textarea, input:enabled, [tabindex='0']")].filter(e => e.checkVisibility() && stop(e))).length`)
 		for i := range want {
 			tab.Do(chromedp.KeyEvent(kb.Tab))
 			if got := Eval[int](tab, `all.indexOf(document.activeElement)`); got != i {

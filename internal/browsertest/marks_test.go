@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // fourParts asks for a radio, boxes, a yes or no, and words.
@@ -220,6 +221,28 @@ func TestTheSecondOfTwoTabsLosesNoWords(t *testing.T) {
 			t.Errorf("answering again wrote %+v", a)
 		}
 		third.Until(`document.querySelector(".pick.answered .said dd")?.textContent === "A"`)
+	})
+}
+
+// TestWordsTakenBackLetThePageGoOn: somebody who took back what they typed sees
+// the next change, and no notice. Red when desk.js remembers that something was
+// typed, or leaves the notice.
+func TestWordsTakenBackLetThePageGoOn(t *testing.T) {
+	eachSite(t, func(t *testing.T, d *Desk) {
+		d.Write("asked", "a.txt", "words")
+		d.Write("asked", ".marks.json", question)
+		tab := signedIn(t, d)
+		tab.Open(d.URL + "b/asked/")
+		Eval[bool](tab, `window.same = true`)
+		tab.Do(chromedp.SendKeys(chromedp.CSS(`textarea[name=comment]`), "no"))
+		d.Write("asked", ".marks.json", strings.Replace(question, `"title":"Which?"`, `"title":"Which of them?"`, 1))
+		tab.Until(`document.querySelector(".stale")`)
+		tab.Do(chromedp.SendKeys(chromedp.CSS(`textarea[name=comment]`), kb.Backspace+kb.Backspace))
+		d.Write("asked", ".marks.json", strings.Replace(question, `"title":"Which?"`, `"title":"Which of these?"`, 1))
+		tab.Until(`document.querySelector(".pick h3").textContent === "Which of these?" && !document.querySelector(".stale")`)
+		if !Eval[bool](tab, `window.same`) {
+			t.Error("the page was loaded anew")
+		}
 	})
 }
 

