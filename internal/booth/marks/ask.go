@@ -195,8 +195,12 @@ func (d *Document) Revise(id string, q Question, who Who) (Pick, error) {
 
 // rewrite is what parts are written as in place of those of entry i.
 func (d *Document) rewrite(i int, parts []Part) ([]any, error) {
+	raw, err := d.entries[i].members()
+	if err != nil {
+		return nil, err
+	}
 	var before []json.RawMessage
-	if err := json.Unmarshal(d.entries[i].raw["parts"], &before); err != nil {
+	if err := json.Unmarshal(raw["parts"], &before); err != nil {
 		return nil, err
 	}
 	was := d.at(i).Parts

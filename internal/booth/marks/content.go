@@ -25,9 +25,9 @@ type content struct {
 	damage  []string
 }
 
-// entry is a mark and the members that it is written with.
+// entry is a mark, and how it is written.
 type entry struct {
-	raw  map[string]json.RawMessage
+	line json.RawMessage
 	mark Mark
 }
 
@@ -130,9 +130,18 @@ func newEntry(raw json.RawMessage) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	e := entry{mark: m}
-	return e, json.Unmarshal(raw, &e.raw)
+	return entry{line: raw, mark: m}, nil
 }
+
+// members are those that the mark is written with.
+func (e entry) members() (map[string]json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	err := json.Unmarshal(e.line, &members)
+	return members, err
+}
+
+// write writes the mark as it was written, on one line.
+func (e entry) write(out *bytes.Buffer) error { return json.Compact(out, e.line) }
 
 // within refuses a value that is too deep to stand levels deep in a document.
 func within(raw json.RawMessage, levels int) error {

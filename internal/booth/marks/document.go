@@ -83,12 +83,10 @@ func (d *Document) Encode() ([]byte, error) {
 	}
 	fmt.Fprintf(&out, "\"rev\":%d,\"marks\":[", d.rev)
 	for i, e := range d.entries {
-		line, err := compact(e.raw)
-		if err != nil {
+		out.WriteString(map[bool]string{true: "\n", false: ",\n"}[i == 0])
+		if err := e.write(&out); err != nil {
 			return nil, err
 		}
-		out.WriteString(map[bool]string{true: "\n", false: ",\n"}[i == 0])
-		out.Write(line)
 	}
 	out.WriteString("\n]}\n")
 	most := MaxSize
@@ -124,7 +122,10 @@ func (d *Document) touch() { d.rev, d.changed = d.next(), true }
 // put writes members of entry i, nil to take one away, and reads it anew: what is
 // written is what a reader will find.
 func (d *Document) put(i int, members map[string]any) error {
-	raw := maps.Clone(d.entries[i].raw)
+	raw, err := d.entries[i].members()
+	if err != nil {
+		return err
+	}
 	for name, v := range members {
 		if v == nil {
 			delete(raw, name)
@@ -216,7 +217,10 @@ func (w Who) ident(id string) Ident {
 // were written.
 func (d *Document) supersede(i int, why string) ([]json.RawMessage, error) {
 	var all []json.RawMessage
-	raw := d.entries[i].raw
+	raw, err := d.entries[i].members()
+	if err != nil {
+		return nil, err
+	}
 	if before, ok := raw["superseded"]; ok {
 		if err := json.Unmarshal(before, &all); err != nil {
 			return nil, err

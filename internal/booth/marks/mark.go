@@ -225,7 +225,6 @@ func (v Value) answers(part Part) bool {
 	}
 }
 
-// empty says that nothing was said.
 // Empty says that a value says nothing.
 func (v Value) Empty() bool {
 	return !v.None && len(v.Choices) == 0 && v.Confirm == nil && strings.TrimSpace(v.Text) == ""

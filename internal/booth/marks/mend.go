@@ -1,6 +1,7 @@
 package marks
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -58,11 +59,11 @@ func (d *Document) shrink() error {
 	var entries [3][]int  // their places, by how much they matter
 	sizes := make([]int, len(d.entries))
 	for i, e := range d.entries {
-		line, err := compact(e.raw)
-		if err != nil {
+		var line bytes.Buffer
+		if err := e.write(&line); err != nil {
 			return err
 		}
-		sizes[i] = len(line) + len(",\n")
+		sizes[i] = line.Len() + len(",\n")
 		rank := 2
 		if p, ok := e.mark.(Pick); ok && p.Open() {
 			rank = 0
