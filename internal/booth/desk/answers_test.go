@@ -199,7 +199,7 @@ func TestASlowLookIsLateAndNotForEver(t *testing.T) {
 	s := serve(t, options{})
 	write(t, s.dir("x")+"/a.txt", "x")
 	began := time.Now()
-	s.desk.Now = func() time.Time { return began.Add(1000 * time.Since(began)) } // each look takes minutes
+	s.desk.Now = func() time.Time { return began.Add(1e6 * time.Since(began)) } // each look takes minutes
 	if snap, err := s.desk.snapshot(t.Context()); err != nil || len(snap.booths) != 1 {
 		t.Errorf("%v %v", snap, err)
 	}
