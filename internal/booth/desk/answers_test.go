@@ -131,13 +131,11 @@ func TestAnOldAnswerIsNotToldInNewWords(t *testing.T) {
 func TestALateLookIsNotRecorded(t *testing.T) {
 	s := serve(t, options{})
 	write(t, s.dir("x")+"/a.txt", "x")
-	b, err := s.desk.Data.Booth(name(t, "x"))
-	check(t, err)
-	defer b.Close()
-	check(t, os.Rename(s.dir("x"), s.dir("y")))
-	req, err := http.NewRequest("GET", "/b/x/", nil)
-	check(t, err)
-	s.desk.viewed(req, b)
+	s.desk.Live = func() string { // which is asked for once the booth is open
+		check(t, os.Rename(s.dir("x"), s.dir("y")))
+		return ""
+	}
+	s.do(t, "GET", s.url("b", "x", ""), s.browser(t))
 	if _, err := os.Lstat(s.dir("y") + "/.viewed"); err == nil {
 		t.Error("recorded")
 	}

@@ -84,8 +84,8 @@ func (d *Desk) serveBooth(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Get("download") == "1" {
 		return d.serveZip(w, r, b)
 	}
-	d.viewed(r, b)
 	live := d.Live()
+	d.viewed(r, b)
 	l := booth.At(r.Context(), b, d.terms())
 	p := d.boothPage(r, l)
 	p.Page.Live, p.Page.Here = live, d.Base.URL("b", l.Name.String(), "")
