@@ -56,7 +56,9 @@ func TestASlowScrapeKeepsNobodyWaiting(t *testing.T) {
 	slow := reading{httptest.NewRecorder(), func() {
 		second = h.serveMetrics(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	}}
-	go func() { done <- h.serveMetrics(slow, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)) }()
+	go func() {
+		done <- h.serveMetrics(slow, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	}()
 	select {
 	case err := <-done:
 		if err != nil || second != nil || !strings.Contains(slow.Body.String(), `holdfast_booths{state="counting",reason=""} 2`) {
