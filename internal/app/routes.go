@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"time"
@@ -21,18 +22,36 @@ func (h *house) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	census := booth.NewCensus(looks)
+	page := heldBack{ResponseWriter: w}
+	h.scrape(booth.NewCensus(looks), &page)
+	if r.Method != http.MethodHead {
+		_, _ = page.body.WriteTo(w)
+	}
+	return nil
+}
+
+// scrape sets the lanes and writes them, and nobody else's meanwhile.
+func (h *house) scrape(census booth.Census, w http.ResponseWriter) {
+	h.scraping.Lock()
+	defer h.scraping.Unlock()
 	h.metrics.Set(`holdfast_booths{state="kept",reason=""}`, float64(census.Kept))
 	h.metrics.Set(`holdfast_booths{state="counting",reason=""}`, float64(census.Counting))
 	h.metrics.Set(`holdfast_booths_kept_and_open`, float64(census.KeptAndOpen))
 	for reason, n := range census.Held {
 		h.metrics.Set(`holdfast_booths{state="held",reason="`+reason+`"}`, float64(n))
 	}
-	if r.Method != http.MethodHead {
-		h.metrics.Write(w)
-	}
-	return nil
+	h.metrics.Write(w)
 }
+
+// heldBack is an answer whose body waits: a client that reads slowly keeps no other
+// scrape waiting.
+type heldBack struct {
+	http.ResponseWriter
+
+	body bytes.Buffer
+}
+
+func (h *heldBack) Write(b []byte) (int, error) { return h.body.Write(b) }
 
 // serveLink makes a sign-in link. The answer is its path: under which name the
 // asker reaches this desk, the asker knows.

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/internal/access"
@@ -132,6 +133,8 @@ type house struct {
 
 	auth *web.Auth
 	desk *desk.Desk
+
+	scraping sync.Mutex // held while the lanes are set and written
 }
 
 // newHouse opens what is in a home that is prepared.

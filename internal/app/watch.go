@@ -4,9 +4,13 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"holdfast/internal/booth/marks"
 )
 
 // topicBooths is the event that says that some booth changed.
@@ -31,39 +35,82 @@ func (h *house) watch(ctx context.Context) <-chan struct{} {
 		close(done)
 		return done
 	}
-	w := &watcher{house: h, reports: reports, watched: map[string]bool{}}
-	w.follow(h.config.Booths())
-	names, err := h.data.Names()
-	if err != nil {
-		h.log.Warn("booths are not watched", "err", err)
-	}
-	for _, n := range names {
-		w.follow(filepath.Join(h.config.Booths(), n.String()))
-	}
+	w := newWatcher(h, reports)
+	w.followAll()
 	go func() {
 		defer close(done)
 		defer reports.Close()
-		w.relay(ctx)
+		w.run(ctx)
 	}()
 	return done
 }
 
 type watcher struct {
 	*house
+
 	reports *fsnotify.Watcher
 	watched map[string]bool
-	arrived bool // a folder came since the arrivals were last recorded
+	bells   bells
+	record  func(context.Context) error // of what came
+	came    chan struct{}               // of one: a folder came since record began
 }
 
-// arrive has the sweeper record the booths that came: a copy brings old times
-// along, and counts from now.
-func (w *watcher) arrive(ctx context.Context) {
-	if !w.arrived {
-		return
+// bells are those of the desk: Changed wakes whoever waits on a booth, Touched only
+// has it looked at again for the index.
+type bells interface {
+	Changed(name string)
+	Touched(name string)
+}
+
+func newWatcher(h *house, reports *fsnotify.Watcher) *watcher {
+	return &watcher{
+		house: h, reports: reports, watched: map[string]bool{}, bells: h.desk, record: h.sweeper.Arrive, came: make(chan struct{}, 1),
 	}
-	w.arrived = false
-	if err := w.sweeper.Arrive(ctx); err != nil && ctx.Err() == nil {
-		w.log.Warn("arrivals are recorded at the next tick", "err", err)
+}
+
+// run relays and records until ctx is done and both have ended.
+func (w *watcher) run(ctx context.Context) {
+	var both sync.WaitGroup
+	both.Go(func() { w.relay(ctx) })
+	both.Go(func() { w.arrivals(ctx) })
+	both.Wait()
+}
+
+// arrivals has the sweeper record the booths that came: a copy brings old times
+// along, and counts from now. The sweeper may be busy for long, so nobody waits for
+// this.
+func (w *watcher) arrivals(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.came:
+		}
+		if err := w.record(ctx); err != nil && ctx.Err() == nil {
+			w.log.Warn("arrivals are recorded at the next tick", "err", err)
+		}
+	}
+}
+
+// arrived has the arrivals recorded, once more if that is under way.
+func (w *watcher) arrived() {
+	select {
+	case w.came <- struct{}{}:
+	default:
+	}
+}
+
+// followAll watches the data folder and each booth, anew where one of that name was
+// watched before.
+func (w *watcher) followAll() {
+	clear(w.watched)
+	w.follow(w.config.Booths())
+	names, err := w.data.Names()
+	if err != nil {
+		w.log.Warn("booths are not watched", "err", err)
+	}
+	for _, n := range names {
+		w.follow(filepath.Join(w.config.Booths(), n.String()))
 	}
 }
 
@@ -101,10 +148,10 @@ func (w *watcher) relay(ctx context.Context) {
 			return
 		case e := <-w.reports.Events:
 			w.note(e)
-		case <-w.reports.Errors: // reports were lost; that may be a change too
+		case err := <-w.reports.Errors:
+			w.lost(err)
 		case <-due:
 			due = nil
-			w.arrive(ctx)
 			w.events.Publish(topicBooths)
 			continue
 		}
@@ -114,19 +161,38 @@ func (w *watcher) relay(ctx context.Context) {
 	}
 }
 
+// lost takes in that reports were lost, which may have been of anything.
+func (w *watcher) lost(err error) {
+	w.log.Warn("changes in the data folder were missed: all of it is looked at again", "err", err)
+	w.followAll()
+	w.arrived()
+}
+
 // note tells the desk which booth it is about, at once, and follows the booths
-// as they come and go.
+// as they come and go. Who waits on a booth waits for its marks, or for it to come
+// or go, and is not woken for anything else.
 func (w *watcher) note(e fsnotify.Event) {
-	if in := filepath.Dir(e.Name); in != w.config.Booths() {
-		w.desk.Changed(filepath.Base(in))
+	in, base := filepath.Dir(e.Name), filepath.Base(e.Name)
+	switch {
+	case in != w.config.Booths():
+		if base == marks.File {
+			w.bells.Changed(filepath.Base(in))
+		} else {
+			w.bells.Touched(filepath.Base(in))
+		}
+		return
+	case strings.HasPrefix(base, "."): // the sweeper's, or no booth
+		return
+	case !e.Has(fsnotify.Create) && !e.Has(fsnotify.Remove) && !e.Has(fsnotify.Rename):
+		w.bells.Touched(base)
 		return
 	}
-	w.desk.Changed(filepath.Base(e.Name))
+	w.bells.Changed(base)
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		w.forget(e.Name)
 	}
 	if e.Has(fsnotify.Create) {
 		w.follow(e.Name)
-		w.arrived = true
+		w.arrived()
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"strings"
 	"time"
 
 	"holdfast/internal/booth/folder"
@@ -19,7 +22,7 @@ import (
 //	{"schema":"holdfast.asked/v1","booth":NAME,"asked":{PICK:TIME,…}}
 //
 // It decides nothing. One that cannot be read is as good as none, and is
-// replaced.
+// replaced. One whose booth is gone goes with the next tick.
 const (
 	askedFolder = "asked"
 	askedSchema = "holdfast.asked/v1"
@@ -92,4 +95,42 @@ func (l *Ledger) Waiting(name folder.Name, picks []string, now time.Time) error 
 		return fmt.Errorf("note who waits: %w", err)
 	}
 	return sub.WriteFile(askedFile(name), append(data, '\n'), 0o600)
+}
+
+// KeepAsked forgets who waited in any booth but these. Whoever waits in one that
+// came meanwhile may be forgotten too; the next wait notes it again.
+func (l *Ledger) KeepAsked(booths []folder.Name) error {
+	if l == nil || l.dir == nil {
+		return nil
+	}
+	sub, err := l.dir.Sub(askedFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	files, err := sub.Names()
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	keep := make(map[string]bool, len(booths))
+	for _, name := range booths {
+		keep[askedFile(name)] = true
+	}
+	var failed []error
+	for _, file := range files {
+		if isAskedFile(file) && !keep[file] {
+			failed = append(failed, sub.Remove(file))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// isAskedFile says whether a file has a name that [askedFile] gives.
+func isAskedFile(name string) bool {
+	digest, ok := strings.CutSuffix(name, ".json")
+	raw, err := hex.DecodeString(digest)
+	return ok && err == nil && len(raw) == sha256.Size/2
 }

@@ -117,7 +117,7 @@ func (s *Sweeper) underLockLocked(ctx context.Context, r *round, g folder.Glance
 		return ""
 	}
 	stamp := look.Newest()
-	e, why, err := s.discardLocked(ctx, b, order{
+	e, why, err := s.discardLocked(ctx, b, b.Seal(ctx), order{
 		rule:   lifetime.Rule(look.State, s.conf.TTL),
 		newest: &newest{url.PathEscape(stamp.Path), stamp.At.UTC(), stamp.Clock.String()},
 		again:  again,
@@ -223,11 +223,10 @@ type order struct {
 	again  func() string // why it is to go back after all, "" if not; nil does not ask
 }
 
-// discardLocked takes a booth, whose lock the caller has, to the trash. It gives
-// the entry there, or why the booth stays where it was. After an error whatever
-// has happened is in the journal, and the next tick puts it in order.
-func (s *Sweeper) discardLocked(ctx context.Context, b *folder.Booth, o order) (*entry, string, error) {
-	seal := b.Seal(ctx)
+// discardLocked takes a booth, sealed just now, to the trash. It gives the entry
+// there, or why the booth stays where it was. After an error whatever has happened
+// is in the journal, and the next tick puts it in order.
+func (s *Sweeper) discardLocked(ctx context.Context, b *folder.Booth, seal folder.Seal, o order) (*entry, string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "the sweep was ended", err
 	}
@@ -242,7 +241,7 @@ func (s *Sweeper) discardLocked(ctx context.Context, b *folder.Booth, o order) (
 	// A crash here: the name has its folder, and the line is settled.
 	err := s.do(stepAside, func() error { return s.conf.Data.Move(e.name.Place(), e.id.Aside()) })
 	if err != nil {
-		s.resolveLocked(ctx, e)
+		s.resolveLocked(e)
 		return nil, "it cannot be put aside: " + problem.Words(linkCause(err)), err
 	}
 	// A crash here, or at any moment up to the next move: it is put back.
@@ -256,7 +255,7 @@ func (s *Sweeper) discardLocked(ctx context.Context, b *folder.Booth, o order) (
 		s.putBackLocked(e, why)
 		return nil, why, nil
 	}
-	return s.toTrashLocked(ctx, e)
+	return s.toTrashLocked(e)
 }
 
 // afterwards decides again, on the tree that has no name any more: whoever finds
@@ -270,9 +269,9 @@ func (s *Sweeper) afterwards(ctx context.Context, b *folder.Booth, seal folder.S
 }
 
 // toTrashLocked takes what lies aside to the trash.
-func (s *Sweeper) toTrashLocked(ctx context.Context, e *entry) (*entry, string, error) {
+func (s *Sweeper) toTrashLocked(e *entry) (*entry, string, error) {
 	if err := s.do(stepTrash, func() error { return s.conf.Data.Move(e.id.Aside(), e.id.Trash()) }); err != nil {
-		s.resolveLocked(ctx, e)
+		s.resolveLocked(e)
 		return nil, "it cannot be put into the trash: " + problem.Words(linkCause(err)), err
 	}
 	// A crash here: it is in the trash, and recorded when next we look.

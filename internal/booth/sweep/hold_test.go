@@ -56,8 +56,9 @@ func lockPath(t testing.TB, dir string) (release func()) {
 }
 
 // INV-2 and INV-6: a hold keeps the timer away, and the booth beside it goes all
-// the same. The operator takes it, but for the one that somebody is at work on.
-// Red when spared lets a Held, or the lock's error, pass.
+// the same. The operator takes it, the one that somebody is at work on too, and
+// then the record says so. Red when spared lets a Held, or the lock's error, pass,
+// or awaitBooth refuses one that is locked or says nothing of it.
 func TestEachHoldBindsTheTimerAndNotTheOperator(t *testing.T) {
 	for _, c := range holds {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,12 +83,7 @@ func TestEachHoldBindsTheTimerAndNotTheOperator(t *testing.T) {
 				t.Error("the booth beside it was not swept")
 			}
 			got, err := h.remove("x")
-			if c.name == "busy" {
-				publicly(t, err, problem.Refused, "busy", "in use")
-				h.there("x")
-				return
-			}
-			if check(t, err); got.By != "principal:test" || !h.inTrash("x") {
+			if check(t, err); got.By != "principal:test" || !h.inTrash("x") || strings.Contains(got.Rule, thoughBusy) != (c.name == "busy") {
 				t.Errorf("%+v", got)
 			}
 			h.clock.pass(tick)
@@ -158,6 +154,36 @@ func TestWhatIsNotThereCannotBeRemoved(t *testing.T) {
 	h := newHome(t)
 	_, err := h.remove("nothing")
 	publicly(t, err, problem.Gone, "booth", "nothing")
+}
+
+// Who had the lock when the operator went past it, and writes, has the booth back
+// at the next tick, and one who does nothing keeps it from being deleted, which is
+// said. Red when tendLocked looks at nothing that is locked, or deletes it.
+func TestARemovalPastALockIsUndoneByItsWriter(t *testing.T) {
+	h := newHome(t)
+	writer := h.booth("writer")
+	h.booth("idle")
+	f, err := os.OpenFile(writer+"/f", os.O_WRONLY|os.O_APPEND, 0)
+	check(t, err)
+	defer f.Close()
+	lockPath(t, writer)
+	release := lockPath(t, h.path+"/idle")
+	for _, name := range []string{"writer", "idle"} {
+		_, err := h.remove(name)
+		check(t, err)
+	}
+	_, err = f.WriteString("late")
+	check(t, err)
+	h.clock.pass(100 * time.Hour)
+	h.tick()
+	if h.there("writer"); h.only().Trouble != inUse {
+		t.Errorf("%+v", h.only())
+	}
+	release()
+	h.tick()
+	if len(h.s.Trash()) != 0 || len(h.hidden()) != 0 {
+		t.Errorf("%+v", h.s.Trash())
+	}
 }
 
 // A caller who gives up is not told that the booth is in use.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"holdfast/internal/booth/folder"
 )
@@ -17,7 +18,7 @@ func (s *Sweeper) leftoversLocked(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.resolveLocked(ctx, e)
+		s.resolveLocked(e)
 	}
 	if len(s.ticks.Nominated) != before {
 		if err := s.conf.Ledger.SetTicks(s.ticks); err != nil {
@@ -47,12 +48,12 @@ func (s *Sweeper) warnLocked() {
 // resolveLocked does what is to be done about one entry, by what lies where. It
 // runs after each failure and at each tick, so what recovers from a crash is
 // everyday code.
-func (s *Sweeper) resolveLocked(ctx context.Context, e *entry) {
+func (s *Sweeper) resolveLocked(e *entry) {
 	switch e.state {
 	case aside, stuck:
 		s.resolveAsideLocked(e)
 	case inTrash, purging:
-		s.resolveTrashLocked(ctx, e)
+		s.resolveTrashLocked(e)
 	}
 }
 
@@ -73,14 +74,12 @@ func (s *Sweeper) resolveAsideLocked(e *entry) {
 	}
 }
 
-func (s *Sweeper) resolveTrashLocked(ctx context.Context, e *entry) {
+func (s *Sweeper) resolveTrashLocked(e *entry) {
+	if s.deleting[e.id.String()] {
+		return // whoever does that says what comes of it
+	}
 	switch s.where(e, e.id.Trash()) {
-	case here:
-		if e.state == purging {
-			s.purgeLocked(ctx, e)
-		}
-		return
-	case other, unsure:
+	case here, other, unsure:
 		return
 	case absent:
 	}
@@ -118,7 +117,7 @@ func (s *Sweeper) where(e *entry, p folder.Place) whereabouts {
 	switch {
 	case err == nil && id.Same(e.folder):
 		return here
-	case err == nil:
+	case err == nil, errors.Is(err, syscall.ENOTDIR): // a file, a link
 		return other
 	case errors.Is(err, fs.ErrNotExist):
 		return absent

@@ -59,8 +59,8 @@ func TestAnAcceptedWriteNeverEndsInTheTrash(t *testing.T) {
 // two ticks before it.
 func (h *home) ripe() {
 	h.t.Helper()
-	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
+	h.s.turn <- struct{}{}
+	defer h.s.turn.release()
 	r, err := h.s.lookLocked()
 	check(h.t, err)
 	check(h.t, h.s.arriveLocked(r, true))
@@ -75,15 +75,14 @@ func (h *home) ripe() {
 // dropTrash deletes what is in the trash.
 func (h *home) dropTrash() {
 	h.t.Helper()
-	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
+	h.s.turn <- struct{}{}
 	for _, e := range h.s.book.sorted() {
 		if e.state == inTrash {
 			check(h.t, h.s.noteLocked(e, evPurging, ""))
-			h.s.purgeLocked(context.Background(), e)
 		}
 	}
-	h.s.publishLocked()
+	h.s.turn.release()
+	h.s.purgeAll(context.Background())
 }
 
 // writeMarks is a writer of marks, the real one; it says whether what it wrote was

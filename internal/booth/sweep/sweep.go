@@ -26,7 +26,12 @@
 //   - Only the timer honours holds: the operator's [Sweeper.Remove] takes a held
 //     or kept booth like any other, and it can be undone.
 //   - Who has a booth's lock, and found it by its name afterwards, has a booth
-//     that will not go while the lock is held.
+//     that the timer does not take while the lock is held. The operator waits for
+//     it a little and then goes on without, since a lock that somebody forgot
+//     would hold for ever; the journal's line says so. What is written afterwards
+//     brings the booth back, and nothing is deleted while it is locked.
+//   - Nobody waits for a deletion but who asked for it, and Close: it goes on
+//     between the acts. What is being deleted cannot be restored.
 //
 // What it does not promise: that a booth goes at the first moment at which it
 // could. Whatever is in doubt is tried again at the next tick.
@@ -75,23 +80,45 @@ type Config struct {
 }
 
 // Sweeper sweeps one data folder. It is safe for concurrent use: ticks and the
-// operator's acts exclude each other.
+// operator's acts exclude each other, and wait for each other no longer than
+// their contexts last.
 type Sweeper struct {
 	conf     Config
 	lock     *durable.Lock
 	patience time.Duration // how long an operator waits for a busy booth
 
-	mu      sync.Mutex
-	journal *durable.Journal // guarded by mu; nil after it could not be opened again
-	stale   bool             // guarded by mu: the journal may say more than we know
-	book    book             // guarded by mu: what the journal says
-	ticks   ledger.Ticks     // guarded by mu: what ticks.json says, or is about to
-	since   time.Duration    // guarded by mu: monotonic time up to which ticks.Service counts
-	rounds  int              // guarded by mu: ticks of this process
-	warned  map[string]bool  // guarded by mu: places of which the log has been told
+	turn     turn             // taken before any booth's lock
+	journal  *durable.Journal // guarded by turn; nil after it could not be opened again
+	stale    bool             // guarded by turn: the journal may say more than we know
+	book     book             // guarded by turn: what the journal says
+	ticks    ledger.Ticks     // guarded by turn: what ticks.json says, or is about to
+	since    time.Duration    // guarded by turn: monotonic time up to which ticks.Service counts
+	rounds   int              // guarded by turn: ticks of this process
+	warned   map[string]bool  // guarded by turn: places of which the log has been told
+	deleting map[string]bool  // guarded by turn: the ids that somebody is deleting right now
+	closed   bool             // guarded by turn: no deletion begins any more
 
-	shown atomic.Pointer[shown]
+	deletions sync.WaitGroup // as many as deleting has; none is added once closed
+	shown     atomic.Pointer[shown]
 }
+
+// turn is a mutex for which nobody waits longer than a context lasts. Who waited
+// first has it next.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) release() { <-t }
 
 // shown is what a page may ask for while a tick is at work.
 type shown struct {
@@ -101,7 +128,8 @@ type shown struct {
 	since   time.Duration
 }
 
-// Report is what a tick did. Both lists are by name.
+// Report is what a tick did. Both lists are by name. The names are exact bytes; in
+// JSON, which holds Unicode only, what is not UTF-8 is U+FFFD.
 type Report struct {
 	Swept  []string `json:"swept"`
 	Spared []Spared `json:"spared"`
@@ -151,7 +179,10 @@ func Open(ctx context.Context, c Config) (*Sweeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sweeper{conf: c, lock: lock, patience: 10 * time.Second, warned: map[string]bool{}, since: c.Clock.Monotonic()}
+	s := &Sweeper{
+		conf: c, lock: lock, patience: 3 * time.Second, since: c.Clock.Monotonic(),
+		turn: make(turn, 1), warned: map[string]bool{}, deleting: map[string]bool{},
+	}
 	if err := s.mendLocked(); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
@@ -165,6 +196,7 @@ func Open(ctx context.Context, c Config) (*Sweeper, error) {
 	s.ticks.Service = max(s.ticks.Service, s.book.service)
 	s.leftoversLocked(ctx)
 	s.publishLocked()
+	s.purgeAll(ctx)
 	return s, nil
 }
 
@@ -210,8 +242,12 @@ func taken(dir *durable.Dir) *problem.Error {
 // Close waits for what is under way and lets the data folder go. Its caller calls
 // nothing else afterwards.
 func (s *Sweeper) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.turn <- struct{}{}
+	s.closed = true
+	s.turn.release()
+	s.deletions.Wait()
+	s.turn <- struct{}{}
+	defer s.turn.release()
 	var err error
 	if s.journal != nil {
 		err = s.journal.Close()

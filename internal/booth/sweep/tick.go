@@ -51,14 +51,23 @@ func (r *round) done() Report {
 // Tick is one tick of the service. With an error it may have done part of it;
 // the report says which.
 func (s *Sweeper) Tick(ctx context.Context) (Report, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	report, err := s.tick(ctx)
+	s.purgeAll(ctx)
+	return report, err
+}
+
+func (s *Sweeper) tick(ctx context.Context) (Report, error) {
+	if err := s.turn.take(ctx); err != nil {
+		return newRound().done(), fmt.Errorf("tick: %w", err)
+	}
+	defer s.turn.release()
 	defer s.publishLocked()
 	s.rounds++
 	r, err := s.beginLocked(ctx, true)
 	if err != nil {
 		return r.done(), err
 	}
+	s.forgetAsked(r)
 	candidates := s.nominateLocked(ctx, r)
 	if err := ctx.Err(); err != nil {
 		return r.done(), fmt.Errorf("tick: %w", err)
@@ -78,8 +87,18 @@ func (s *Sweeper) Tick(ctx context.Context) (Report, error) {
 // nominated. It nominates like a tick, for its report only. A dry one changes
 // nothing, and its Swept is what would go.
 func (s *Sweeper) Sweep(ctx context.Context, dry bool) (Report, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	report, err := s.sweep(ctx, dry)
+	if !dry {
+		s.purgeAll(ctx)
+	}
+	return report, err
+}
+
+func (s *Sweeper) sweep(ctx context.Context, dry bool) (Report, error) {
+	if err := s.turn.take(ctx); err != nil {
+		return newRound().done(), fmt.Errorf("sweep: %w", err)
+	}
+	defer s.turn.release()
 	if dry {
 		return s.rehearseLocked(ctx)
 	}
@@ -126,11 +145,10 @@ func (s *Sweeper) rehearseLocked(ctx context.Context) (Report, error) {
 // Arrive records the booths that were not seen before. It is for folders that
 // appear between two ticks.
 func (s *Sweeper) Arrive(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := s.turn.take(ctx); err != nil {
 		return fmt.Errorf("arrive: %w", err)
 	}
+	defer s.turn.release()
 	r, err := s.lookLocked()
 	if err != nil {
 		return err
@@ -217,6 +235,18 @@ func (s *Sweeper) arriveLocked(r *round, forget bool) error {
 		return nil
 	}
 	return s.conf.Ledger.SetArrivals(seen)
+}
+
+// forgetAsked removes what is kept of who waits for answers in booths that are not
+// there: another of that name begins with nothing.
+func (s *Sweeper) forgetAsked(r *round) {
+	names := make([]folder.Name, len(r.glances))
+	for i, g := range r.glances {
+		names[i] = g.Name
+	}
+	if err := s.conf.Ledger.KeepAsked(names); err != nil {
+		s.conf.Log.Warn("who waited for answers in booths that are gone is not forgotten", "error", err)
+	}
 }
 
 // continuesLocked says whether the ticks so far count: the machine did not start

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/ledger"
 	"holdfast/internal/problem"
 )
@@ -340,6 +341,50 @@ func TestAnEmptyReportHasListsInJSON(t *testing.T) {
 	got, err := json.Marshal(h.tick())
 	if err != nil || string(got) != `{"swept":[],"spared":[]}` {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// JSON holds Unicode only, and says what ls says; who gets the report has the exact
+// name. Red when MarshalJSON is not there (each byte is one U+FFFD then), or Swept
+// is what JSON says.
+func TestAReportInJSONIsUnicode(t *testing.T) {
+	r := Report{Swept: []string{"a\xff\xfe<"}, Spared: []Spared{{"\xff\xfeb", "held · cannot be read: \xff\xfe"}}}
+	var got strings.Builder
+	enc := json.NewEncoder(&got)
+	enc.SetEscapeHTML(false)
+	check(t, enc.Encode(r))
+	want := `{"swept":["a�<"],"spared":[{"name":"�b","why":"held · cannot be read: �"}]}` + "\n"
+	if got.String() != strings.ReplaceAll(want, `\uFFFD`, "\uFFFD") {
+		t.Errorf("%s, want %s", got.String(), want)
+	}
+	h := newHome(t)
+	h.booth("\xff\xfe")
+	h.expire()
+	h.swept(h.tick(), "\xff\xfe")
+}
+
+// Who waited for an answer in a booth that is gone did not wait in the next one of
+// its name. Red when a tick does not forget, or Sweep or Arrive forget too.
+func TestATickForgetsWhoWaitedInWhatIsGone(t *testing.T) {
+	h := newHome(t)
+	a, b := boothName(t, "a"), boothName(t, "b")
+	h.booth("a")
+	h.booth("b")
+	for _, n := range []folder.Name{a, b} {
+		check(t, h.ledger.Waiting(n, []string{"p"}, h.clock.Now()))
+	}
+	h.tick()
+	_, err := h.remove("a")
+	check(t, err)
+	check(t, h.s.Arrive(context.Background()))
+	_, err = h.s.Sweep(context.Background(), false)
+	check(t, err)
+	if len(h.ledger.Asked(a)) != 1 || len(h.ledger.Asked(b)) != 1 {
+		t.Errorf("%v, %v", h.ledger.Asked(a), h.ledger.Asked(b))
+	}
+	h.tick()
+	if len(h.ledger.Asked(a)) != 0 || len(h.ledger.Asked(b)) != 1 {
+		t.Errorf("%v, %v", h.ledger.Asked(a), h.ledger.Asked(b))
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,6 +118,113 @@ func TestWithoutATrashTimeItIsGoneAtOnce(t *testing.T) {
 	h.swept(h.tick(), "a")
 	if got := h.hidden(); len(got) != 0 || h.is("a") {
 		t.Errorf("%v", got)
+	}
+}
+
+// The booth is gone from its name, and what is left of it is said. Red when Remove
+// makes an error of what only the deletion came to.
+func TestARemovalThatIsNotDeletedHasTrouble(t *testing.T) {
+	for _, c := range []struct {
+		at   durable.Moment
+		says string
+	}{
+		{durable.Moment{Step: "journal-purging"}, "not deleted yet"},
+		{durable.Moment{Step: stepUnlink}, "could not be deleted"},
+	} {
+		h := prepare(t)
+		h.trash = 0
+		h.faults = func(m durable.Moment) error {
+			if m == c.at {
+				return errCut
+			}
+			return nil
+		}
+		h.open()
+		t.Cleanup(h.close)
+		h.booth("a")
+		got, err := h.remove("a")
+		if h.there(); err != nil || !strings.Contains(got.Trouble, c.says) || h.only().Trouble != got.Trouble {
+			t.Errorf("%+v, %v, %+v", got, err, h.only())
+		}
+		h.s.conf.Faults = nil
+		h.tick()
+		if len(h.hidden()) != 0 {
+			t.Errorf("%q", h.hidden())
+		}
+	}
+}
+
+// A booth that came back is not said to be gone. Red when removeAtOnceLocked does
+// not ask.
+func TestARemovalThatComesBackAtOnceIsNone(t *testing.T) {
+	h := prepare(t)
+	h.trash = 0
+	h.faults = func(m durable.Moment) error {
+		h.touchAside(m)
+		return nil
+	}
+	h.open()
+	t.Cleanup(h.close)
+	h.booth("a")
+	h.clock.pass(time.Minute)
+	_, err := h.remove("a")
+	publicly(t, err, problem.Failed, "remove", "touched")
+	h.there("a")
+}
+
+// counted is a context that counts how often it was asked.
+type counted struct {
+	context.Context
+	asked atomic.Int64
+}
+
+func (c *counted) Err() error { c.asked.Add(1); return c.Context.Err() }
+
+// A walk asks its context at each folder. Red when removeLocked walks once for the
+// mount and again for the seal.
+func TestARemovalWalksOnce(t *testing.T) {
+	const folders = 100
+	h := newHome(t)
+	for i := range folders {
+		h.write(fmt.Sprintf("a/%d/f", i), "f")
+	}
+	ctx := &counted{Context: t.Context()}
+	_, err := h.s.Remove(ctx, boothName(t, "a"), "me")
+	check(t, err)
+	if n := ctx.asked.Load(); n < folders || n >= 2*folders {
+		t.Errorf("asked %d times for %d folders", n, folders)
+	}
+}
+
+// What cannot be told is neither gone nor taken. Red when Restore or restoreLocked
+// take unsure for anything else.
+func TestWhatCannotBeToldIsNotSaid(t *testing.T) {
+	h := newHome(t)
+	h.booth("a")
+	_, err := h.remove("a")
+	check(t, err)
+	check(t, h.data.Close()) // each stat fails from now on
+	_, err = h.s.Restore(t.Context(), h.only().ID)
+	publicly(t, err, problem.Failed, "trash", "in the trash could not be told")
+	err = h.s.restoreLocked(h.s.book.entries[h.only().ID], "why")
+	publicly(t, err, problem.Failed, "trash", "is free could not be told")
+	if got := h.only(); got.Trouble != "" || len(h.events()) != 2 {
+		t.Errorf("%+v, %q", got, h.events())
+	}
+}
+
+// A name that is a file's is another's, and no riddle. Red when where does not tell
+// it apart: the entry would be kept for ever.
+func TestAFileUnderTheNameIsAnothers(t *testing.T) {
+	h := newHome(t)
+	h.booth("a")
+	_, err := h.remove("a")
+	check(t, err)
+	check(t, os.RemoveAll(h.path+"/.trash-"+h.only().ID))
+	check(t, os.WriteFile(h.path+"/a", nil, 0o644))
+	h.tick()
+	if got := h.events(); !slices.Equal(got, []string{"aside", "trash", "lost"}) {
+		t.Errorf("%q", got)
 	}
 }
 
