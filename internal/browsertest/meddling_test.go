@@ -33,7 +33,9 @@ func gate(t *testing.T) (address string, open func()) {
 // and it reads what it can reach. Nothing is changed, read, or looked at.
 //
 // Red, each tried: "allow-same-origin" among web.SandboxTokens; checkOrigin that
-// answers nil; IsDeliberateView that answers true; serveItem with shared bytes.
+// answers nil; IsDeliberateView that answers true, or without isNavigation, or
+// without isOwnAct (its windows); no Cross-Origin-Opener-Policy on the desk's pages
+// (the report works in its windows and does not come to its end).
 func TestABoothCannotMeddle(t *testing.T) {
 	eachSite(t, func(t *testing.T, d *Desk) {
 		for _, booth := range []string{"victim", "kept", "popped", "meddling", "gone"} {

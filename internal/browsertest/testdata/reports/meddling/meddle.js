@@ -61,18 +61,18 @@ const meddle = async (where) => {
   await tell("done-" + where, 1);
 };
 
-// A window of its own is no sandbox: there a form would post, and a page is whole.
+// A window of its own is no sandbox: had the report a hand on it, it would post
+// forms there. The pages that it opens so are whole.
 const meddleApart = async () => {
   let hands = [];
-  for (const [path, body] of everything) {
-    const fields = [...new URLSearchParams(body)].map(([name, value]) => `<input name="${name}" value="${value.replace(/"/g, "&quot;")}">`);
-    const page = `<!doctype html><form method="post" action="${desk + path}">${fields.join("")}</form><script>document.forms[0].submit()</script>`;
-    const w = window.open("about:blank");
-    if (w) {
+  const alone = window.open("about:blank");
+  if (alone) {
+    hands.push("about:blank");
+    for (const [path] of everything) {
+      alone.document.body.insertAdjacentHTML("beforeend", `<iframe name="f${hands.length}"></iframe><form method="post" action="${desk + path}" target="f${hands.length}"></form>`);
       hands.push(path);
-      w.document.write(page);
     }
-    window.open(URL.createObjectURL(new Blob([page], { type: "text/html" })));
+    for (const f of alone.document.forms) f.submit();
   }
   for (const page of ["", "marks", "view?f=secret.txt"]) {
     const w = window.open(desk + "b/popped/" + page);
