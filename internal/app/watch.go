@@ -56,10 +56,11 @@ type watcher struct {
 }
 
 // bells are those of the desk: Changed wakes whoever waits on a booth, Touched only
-// has it looked at again for the index.
+// has it looked at again for the index, and ChangedAll is both for all of them.
 type bells interface {
 	Changed(name string)
 	Touched(name string)
+	ChangedAll()
 }
 
 func newWatcher(h *house, reports *fsnotify.Watcher) *watcher {
@@ -166,6 +167,7 @@ func (w *watcher) lost(err error) {
 	w.log.Warn("changes in the data folder were missed: all of it is looked at again", "err", err)
 	w.followAll()
 	w.arrived()
+	w.bells.ChangedAll()
 }
 
 // note tells the desk which booth it is about, at once, and follows the booths

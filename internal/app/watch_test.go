@@ -21,6 +21,7 @@ type heard struct{ said []string }
 
 func (h *heard) Changed(name string) { h.said = append(h.said, "changed "+name) }
 func (h *heard) Touched(name string) { h.said = append(h.said, "touched "+name) }
+func (h *heard) ChangedAll()         { h.said = append(h.said, "changed all") }
 
 // newTestWatcher watches with the system's reports, of which nobody reads any.
 func newTestWatcher(t *testing.T) (*watcher, *heard) {
