@@ -279,8 +279,8 @@ func inWords(p marks.Pick, s marks.Superseded) string {
 	return strings.Join(said, "; ")
 }
 
-// anchor is the id of a question's element: its own where that looks like one of
-// ours, so that no id of a booth's takes the place of another element's.
+// anchor is the id of a question's element: its own where that is letters and a
+// number, as those that we give are and those of the desk's own elements are not.
 func anchor(id string) string {
 	if ownID.MatchString(id) {
 		return id
@@ -288,7 +288,7 @@ func anchor(id string) string {
 	return "pick-" + hex.EncodeToString([]byte(id))
 }
 
-var ownID = regexp.MustCompile(`^p[0-9]+$`)
+var ownID = regexp.MustCompile(`^[a-z]{1,16}[0-9]{1,16}$`)
 
 func valueInWords(part marks.Part, v marks.Value) string {
 	switch {
