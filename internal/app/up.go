@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"sync"
 	"time"
 
@@ -126,6 +128,7 @@ type house struct {
 	data    *folder.Data
 	ledger  *ledger.Ledger
 	sweeper *sweep.Sweeper
+	watcher atomic.Pointer[watcher] // nil before, and where nothing can be watched
 	log     *slog.Logger
 	metrics *obs.Metrics
 	events  *web.Events
@@ -197,6 +200,10 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 	h.desk, err = desk.New(desk.Config{
 		Data: h.data, Ledger: h.ledger, Sweeper: h.sweeper, FolderPath: h.config.Booths(), TTL: h.config.TTL,
 		Base: h.base, Key: h.key, Policy: policy, Log: h.log, Now: time.Now,
+		Watched: func(name string) bool {
+			w := h.watcher.Load()
+			return w != nil && w.watches(filepath.Join(h.config.Booths(), name))
+		},
 		Live: func() string { return h.base.URL("events") + "?since=" + h.events.Current() },
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ const topicBooths = "booths"
 // seen at the next reload.
 const (
 	settle     = 250 * time.Millisecond
-	maxWatched = 8192
+	maxWatched = 65536
 )
 
 // watch tells the open pages that something changed in the data folder, until
@@ -37,6 +37,7 @@ func (h *house) watch(ctx context.Context) <-chan struct{} {
 	}
 	w := newWatcher(h, reports)
 	w.followAll()
+	h.watcher.Store(w)
 	go func() {
 		defer close(done)
 		defer reports.Close()
@@ -49,7 +50,8 @@ type watcher struct {
 	*house
 
 	reports *fsnotify.Watcher
-	watched map[string]bool
+	mu      sync.Mutex
+	watched map[string]bool // guarded by mu; by path
 	bells   bells
 	record  func(context.Context) error // of what came
 	came    chan struct{}               // of one: a folder came since record began
@@ -104,7 +106,9 @@ func (w *watcher) arrived() {
 // followAll watches the data folder and each booth, anew where one of that name was
 // watched before.
 func (w *watcher) followAll() {
+	w.mu.Lock()
 	clear(w.watched)
+	w.mu.Unlock()
 	w.follow(w.config.Booths())
 	names, err := w.data.Names()
 	if err != nil {
@@ -115,13 +119,24 @@ func (w *watcher) followAll() {
 	}
 }
 
-// follow watches a folder; anything else is let be.
+// watches says whether changes in the folder at path are reported.
+func (w *watcher) watches(path string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.watched[path]
+}
+
+// follow watches a folder; anything else is let be. What was there before it was
+// watched has to be looked at once more.
 func (w *watcher) follow(path string) {
 	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || w.watched[path] {
+	if err != nil || !info.IsDir() || w.watches(path) {
 		return
 	}
-	if len(w.watched) == maxWatched {
+	w.mu.Lock()
+	full := len(w.watched) == maxWatched
+	w.mu.Unlock()
+	if full {
 		w.log.Warn("too many booths to watch them all: changes in some show at the next reload", "watched", maxWatched)
 		return
 	}
@@ -129,13 +144,20 @@ func (w *watcher) follow(path string) {
 		w.log.Warn("a folder is not watched", "err", err)
 		return
 	}
+	w.mu.Lock()
 	w.watched[path] = true
+	w.mu.Unlock()
+	if path != w.config.Booths() {
+		w.bells.Touched(filepath.Base(path))
+	}
 }
 
 // forget stops watching a folder that is not there any more under its name.
 func (w *watcher) forget(path string) {
-	if w.watched[path] {
+	if w.watches(path) {
+		w.mu.Lock()
 		delete(w.watched, path)
+		w.mu.Unlock()
 		_ = w.reports.Remove(path) // it may be gone with its folder already
 	}
 }

@@ -52,6 +52,7 @@ const (
 // Look is what one strict read found, and the lifetime that follows from it.
 type Look struct {
 	Name     folder.Name
+	ID       folder.FileID // of its folder; zero where that could not be opened
 	Kind     Kind
 	Manifest Manifest
 	Items    []folder.Item // in the order in which a page shows them
@@ -85,7 +86,7 @@ type Records interface {
 // At looks at one booth. What cannot be read is in the look, as damage or as a
 // hold; it is never an error.
 func At(ctx context.Context, b *folder.Booth, t Terms) Look {
-	l := Look{Name: b.Name(), At: t.Now, TTL: t.TTL}
+	l := Look{Name: b.Name(), ID: b.ID(), At: t.Now, TTL: t.TTL}
 	l.Survey = b.Survey(ctx, t.Now)
 	l.Marks = readMarks(b)
 	l.Manifest = readManifest(b)
@@ -209,6 +210,11 @@ func List(ctx context.Context, d *folder.Data, t Terms) ([]Look, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Looks(ctx, d, names, t)
+}
+
+// Looks looks at the booths of these names, as [List] does.
+func Looks(ctx context.Context, d *folder.Data, names []folder.Name, t Terms) ([]Look, error) {
 	found := make([]*Look, len(names))
 	var next atomic.Int64
 	var lookers sync.WaitGroup

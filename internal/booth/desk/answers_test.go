@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/booth/sweep"
 )
 
 func oneText(members string) string {
@@ -210,5 +213,99 @@ func TestNoQuestionTakesAnothersPlaceOnThePage(t *testing.T) {
 		if got := anchor(id); got != want {
 			t.Errorf("%q: %q", id, got)
 		}
+	}
+}
+
+// A booth that is watched, and of which nothing is reported, is not walked again for
+// each index; one that is not watched, has folders or was not yet seen is, and so is
+// every other after a while. Red when stands leaves out one of its questions.
+func TestWhatIsWatchedIsTakenAtItsWordForAWhile(t *testing.T) {
+	s := serve(t, options{})
+	arrive := func() {
+		sweeper, ok := s.desk.Sweeper.(*sweep.Sweeper)
+		if !ok {
+			t.Fatal("another sweeper")
+		}
+		check(t, sweeper.Arrive(t.Context()))
+	}
+	for _, n := range []string{"flat", "deep", "open", "late"} {
+		write(t, s.dir(n)+"/a.txt", "x")
+	}
+	write(t, s.dir("deep")+"/sub/b.txt", "x")
+	arrive()
+	check(t, os.RemoveAll(s.dir("late")))
+	write(t, s.dir("late")+"/a.txt", "x")
+	sizes := func() map[string]string {
+		out := map[string]string{}
+		for _, m := range regexp.MustCompile(`/b/(\w+)/"><bdi>[^<]*</bdi></a></h3>\s*<p class="meta">[^<]* · ([^<·]*)</p>`).FindAllStringSubmatch(s.do(t, "GET", s.base.String(), anonymous).body, -1) {
+			out[m[1]] = m[2]
+		}
+		return out
+	}
+	later := func(d time.Duration) { s.ahead.Add(int64(d)) }
+	grow := func(content string) { // in place, so that no folder's time moves
+		for _, n := range []string{"flat", "deep", "open", "late"} {
+			f, err := os.OpenFile(s.dir(n)+"/a.txt", os.O_WRONLY|os.O_TRUNC, 0)
+			check(t, err)
+			_, err = f.WriteString(content)
+			check(t, err)
+			check(t, f.Close())
+		}
+	}
+	s.watched = true
+	sizes()
+	grow("xyz")
+	later(maxAge + time.Second)
+	if got := sizes(); got["flat"] != "1 B" || got["deep"] != "4 B" || got["late"] != "3 B" {
+		t.Errorf("watched: %v", got)
+	}
+	s.desk.Touched("flat")
+	if got := sizes(); got["flat"] != "3 B" || got["open"] != "1 B" {
+		t.Errorf("one was reported: %v", got)
+	}
+	write(t, s.dir("open")+"/new.txt", "x") // which moves its folder's time
+	later(maxAge + time.Second)
+	if got := sizes(); got["open"] != "4 B" {
+		t.Errorf("its folder moved: %v", got)
+	}
+	grow("xyz12")
+	later(2 * trustFor)
+	if got := sizes(); got["flat"] != "5 B" {
+		t.Errorf("after a while: %v", got)
+	}
+	grow("x")
+	s.watched = false
+	later(maxAge + time.Second)
+	if got := sizes(); got["flat"] != "1 B" {
+		t.Errorf("not watched: %v", got)
+	}
+	s.watched = true
+	sizes()
+	check(t, s.desk.Ledger.SetHolds(map[folder.Name]string{name(t, "flat"): "n-1"}))
+	later(maxAge + time.Second)
+	if page := s.do(t, "GET", s.base.String(), anonymous).body; !strings.Contains(page, "held until n-1 is reviewed") {
+		t.Error("the desk's own record is not asked")
+	}
+}
+
+// A countdown is as of the page, not as of the look. Red when laneView shows the
+// line of the look.
+func TestACountdownIsAsOfThePage(t *testing.T) {
+	s := serve(t, options{})
+	write(t, s.dir("x")+"/a.txt", "x")
+	sweeper, ok := s.desk.Sweeper.(*sweep.Sweeper)
+	if !ok {
+		t.Fatal("another sweeper")
+	}
+	check(t, sweeper.Arrive(t.Context()))
+	s.watched, s.desk.TTL = true, time.Minute
+	s.do(t, "GET", s.base.String(), anonymous)
+	s.ahead.Store(int64(trustFor / 2)) // and so the look stands
+	before := s.do(t, "GET", s.base.String(), anonymous).body
+	if snap := s.desk.snapshots.last; snap.booths["x"].read.After(time.Now()) {
+		t.Fatal("it was looked at again")
+	}
+	if !regexp.MustCompile(`expires in 4\ds`).MatchString(before) {
+		t.Errorf("%s", before)
 	}
 }

@@ -43,6 +43,9 @@ type Config struct {
 	Base       web.Base
 	Key        access.Key
 	Policy     access.Policy
+	// Watched says whether the system reports each change in the folder of the
+	// booth called name to [Desk.Touched], and has since the booth was last touched.
+	Watched func(name string) bool
 	// Live is the address of the event stream, for a page that shows things as
 	// they are from now on.
 	Live func() string

@@ -36,6 +36,7 @@ type site struct {
 	data    string
 	addr    string // host:port
 	base    web.Base
+	watched bool         // the desk believes that it is told of changes
 	ahead   atomic.Int64 // how far the desk's clock is ahead
 }
 
@@ -73,7 +74,8 @@ func serve(t testing.TB, o options) *site {
 	check(t, err)
 	s.desk, err = New(Config{
 		Data: data, Ledger: known, Sweeper: sweeper, FolderPath: "/the/booths", TTL: day, Base: s.base, Key: s.key, Policy: policy, Log: quiet,
-		Live: func() string { return s.base.URL("events") },
+		Watched: func(string) bool { return s.watched },
+		Live:    func() string { return s.base.URL("events") },
 		Now:  func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	})
 	check(t, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/internal/access"
+	"holdfast/internal/booth/lifetime"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
@@ -122,6 +123,7 @@ func (d *Desk) laneView(r *http.Request, l lane, shown []*entry) laneView {
 	v := laneView{ID: l.ID, Title: l.Title, About: l.About, Count: len(l.entries)}
 	for _, e := range shown {
 		c := e.card
+		c.Line = plain.Text(lifetime.Line(e.state, d.Now()))
 		if e.cover.String() != "" {
 			c.Cover = d.contentURL(r, e.name, e.cover.String())
 		}

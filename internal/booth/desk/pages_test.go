@@ -212,7 +212,7 @@ func TestEachBoothIsInItsLanes(t *testing.T) {
 	}
 	write(t, s.dir("kept-open")+"/.forever", "")
 	write(t, s.dir("kept-open")+"/.marks.json", states["open"][".marks.json"])
-	snap, err := s.desk.take(t.Context())
+	snap, err := s.desk.take(t.Context(), nil)
 	check(t, err)
 	got := map[string][]string{}
 	for _, ln := range snap.lanes {
@@ -241,7 +241,7 @@ func TestBoothsOfOneAgeHaveOneOrder(t *testing.T) {
 	now := time.Now().Add(-time.Hour) // all that is there is in the future, and so counts as now
 	s.desk.Now = func() time.Time { return now }
 	for range 20 { // the booths come in another order each time
-		snap, err := s.desk.take(t.Context())
+		snap, err := s.desk.take(t.Context(), nil)
 		check(t, err)
 		var order []string
 		for _, e := range snap.lanes[2].entries {

@@ -17,11 +17,17 @@ import (
 // The index shows a snapshot. One older than maxAge is never shown, unless
 // looking at all booths takes longer than that; asking for one older than
 // renewAt has the next one made meanwhile. Booths that are known to have changed
-// are looked at again whatever the age.
+// are looked at again whatever the age, and those of which it is known that they
+// have not are not, for a while: see [entry.stands].
 const (
 	renewAt = time.Second
 	maxAge  = 2 * time.Second
 )
+
+// A booth of which no change was reported is looked at again all the same after
+// this long, and half of that more, the one sooner than the other: there are ways
+// to write into a file that no system reports.
+const trustFor = 30 * time.Second
 
 // snapshots holds the last snapshot of all booths.
 type snapshots struct {
@@ -49,6 +55,11 @@ type entry struct {
 	newest time.Time
 	since  time.Time // since when its oldest open question waits
 	read   time.Time // when it was looked at
+
+	id       folder.FileID
+	modified time.Time // of the booth's folder
+	facts    lifetime.Facts
+	folders  bool // it has some, which are not watched
 }
 
 // snapshot is a snapshot that is no older than [maxAge], or was begun after it was
@@ -91,10 +102,10 @@ func (d *Desk) renewLocked() <-chan struct{} {
 	if s.renewal != nil {
 		return s.renewal
 	}
-	done := make(chan struct{})
+	done, last := make(chan struct{}), s.last
 	s.renewal, s.missed = done, rung{}
 	d.background.Go(func() {
-		made, err := d.take(d.life)
+		made, err := d.take(d.life, last)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err == nil {
@@ -166,10 +177,25 @@ func (s *snapshot) with(fresh map[string]*entry, began time.Time) *snapshot {
 	return next
 }
 
-// take looks at all booths.
-func (d *Desk) take(ctx context.Context) (*snapshot, error) {
+// take looks at all booths, but for those of which the last snapshot says all that
+// there is to say.
+func (d *Desk) take(ctx context.Context, last *snapshot) (*snapshot, error) {
 	made := &snapshot{at: d.Now(), booths: map[string]*entry{}}
-	looks, err := booth.List(ctx, d.Data, d.terms())
+	glances, err := d.Data.Glances()
+	if err != nil {
+		return nil, err
+	}
+	terms := d.terms()
+	var again []folder.Name
+	for _, g := range glances {
+		name := g.Name.String()
+		if e := last.of(name); e != nil && e.stands(g, terms) && d.Watched(name) {
+			made.booths[name] = e
+			continue
+		}
+		again = append(again, g.Name)
+	}
+	looks, err := booth.Looks(ctx, d.Data, again, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +206,48 @@ func (d *Desk) take(ctx context.Context) (*snapshot, error) {
 	return made, nil
 }
 
+// of is the entry of a booth, nil for none.
+func (s *snapshot) of(name string) *entry {
+	if s == nil {
+		return nil
+	}
+	return s.booths[name]
+}
+
+// stands says that a booth which is watched, and in which nothing was reported, is
+// as it was: it is the same folder, nothing came or went in it, the desk's own
+// records say the same, and nothing about it can change without a report.
+func (e *entry) stands(g folder.Glance, t booth.Terms) bool {
+	if g.Err != nil || e.id != g.ID || !e.modified.Equal(g.Modified) || e.folders {
+		return false
+	}
+	if age := t.Now.Sub(e.read); age < 0 || age > trustFor+time.Duration(g.ID.Inode%16)*trustFor/32 {
+		return false
+	}
+	return e.steady() && t.Records.Arrival(g.Name, g.ID, t.Now) == e.facts.Arrival && t.Records.Review(g.Name) == e.facts.Review
+}
+
+// steady says that the lifetime of a booth rests on what is reported when it
+// changes. A lock, a mount and what cannot be read are not.
+func (e *entry) steady() bool {
+	if _, seen := e.facts.Arrival.(lifetime.ArrivalSeen); !seen {
+		return false // it counts from each look
+	}
+	switch s := e.state.(type) {
+	case lifetime.Kept:
+		return s.Marks == ""
+	case lifetime.Held:
+		return s.Reason == lifetime.Open || s.Reason == lifetime.ReviewHold
+	case lifetime.Counting:
+	}
+	return true
+}
+
 func (d *Desk) entry(l booth.Look) *entry {
 	e := &entry{
 		name: l.Name.String(), card: d.card(l), state: l.State, open: l.Marks.Open() > 0,
 		newest: l.Newest().At, since: l.Newest().At, read: l.At,
+		id: l.ID, modified: l.Survey.Modified, facts: l.Facts, folders: l.Survey.Folders > 0,
 	}
 	e.cover, _ = cover(l.Items)
 	if oldest, ok := l.Marks.Oldest(); ok {

@@ -24,6 +24,10 @@ type Survey struct {
 	// no news) past the survey's now; FuturePath is the first of them by path.
 	Future     int
 	FuturePath string
+	// Modified is the mtime of the booth's folder itself when the walk began.
+	Modified time.Time
+	// Folders counts the directories below the booth's own, mounts left out.
+	Folders int
 	// Failure is the first thing by path that could not be read, nil if all
 	// was. Whoever destroys on a survey must not do so on one with a Failure.
 	Failure *Failure

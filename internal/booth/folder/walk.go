@@ -75,6 +75,7 @@ func (w *walk) top(booth int) error {
 	}
 	top := place{path: "."}
 	w.device = m.Device
+	w.Modified = timeOf(m.mtime)
 	if m.mountRoot {
 		w.mount(".")
 	}
@@ -176,6 +177,7 @@ func (w *walk) item(path string, m meta) {
 
 func (w *walk) sub(dir int, at place, name string, m meta) {
 	next := place{at.below(name), at.depth + 1, at.hidden || name[0] == '.'}
+	w.Folders++
 	if err := w.ctx.Err(); err != nil {
 		w.fail(next.path, err)
 		return
