@@ -28,6 +28,7 @@ var benches = []bench{
 	{"bytes", itemBytes},
 	{"page", firstPage},
 	{"scan", scanHerd},
+	{"index", indexHerd},
 	{"sweep", sweepHerd},
 	{"answer", answerSeen},
 	{"waiters", waiters},
