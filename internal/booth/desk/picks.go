@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -282,13 +281,12 @@ func inWords(p marks.Pick, s marks.Superseded) string {
 // anchor is the id of a question's element: its own where that is letters and a
 // number, as those that we give are and those of the desk's own elements are not.
 func anchor(id string) string {
-	if ownID.MatchString(id) {
+	digits := strings.TrimLeft(id, "abcdefghijklmnopqrstuvwxyz")
+	if digits != "" && digits != id && strings.Trim(digits, "0123456789") == "" {
 		return id
 	}
 	return "pick-" + hex.EncodeToString([]byte(id))
 }
-
-var ownID = regexp.MustCompile(`^[a-z]{1,16}[0-9]{1,16}$`)
 
 func valueInWords(part marks.Part, v marks.Value) string {
 	switch {
