@@ -76,7 +76,7 @@ func serve(t testing.TB, o options) *site {
 		Data: data, Ledger: known, Sweeper: sweeper, FolderPath: "/the/booths", TTL: day, Base: s.base, Key: s.key, Policy: policy, Log: quiet,
 		Watched: func(string) bool { return s.watched },
 		Live:    func() string { return s.base.URL("events") },
-		Now:  func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
+		Now:     func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	})
 	check(t, err)
 	t.Cleanup(s.desk.Close)
