@@ -2,6 +2,7 @@ package booth
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"holdfast/internal/booth/folder"
@@ -45,11 +46,21 @@ func Keep(ctx context.Context, d *folder.Data, name folder.Name, why, by string,
 		if err != nil || there && (why == "" || why == keptWhy(b)) {
 			return err
 		}
+		if odd := new(folder.Unserved); there && errors.As(oddMarker(b), &odd) && odd.Why == folder.Directory {
+			return problem.Refusal("keep-marker", "The keep marker (.forever) is a folder, so no reason was written into it. The booth is kept as it was.").
+				WithHint("holdfast booth unkeep takes it away")
+		}
 		err = dir.WriteFile(KeepFile, body, 0o644)
 		changed = err == nil
 		return err
 	})
 	return changed, err
+}
+
+// oddMarker is why the keep marker cannot be read.
+func oddMarker(b *folder.Booth) error {
+	_, err := b.ReadDot(KeepFile, maxKeep)
+	return err
 }
 
 // Release takes the keep marker away, whatever kind of file it is. If there was

@@ -231,3 +231,16 @@ func TestABoothIsReleasedWhereNoViewCanBeRecorded(t *testing.T) {
 		}
 	}
 }
+
+// A folder keeps its booth, and takes no reason. Red when Keep writes all the same:
+// that is an error which nobody can act on.
+func TestAReasonIsNotWrittenOverAFolder(t *testing.T) {
+	s := newShed(t)
+	_, dir := s.booth(t, "x")
+	check(t, os.Mkdir(dir+"/"+KeepFile, 0o755))
+	changed, err := Keep(context.Background(), s.data, named(t, "x"), "why", "me", time.Now())
+	step(t, err, problem.Refused, "keep-marker")
+	if changed {
+		t.Error("changed")
+	}
+}

@@ -157,10 +157,9 @@ func writeReading(w http.ResponseWriter, read marks.Reading) error {
 	h := w.Header()
 	body, err := json.Marshal(struct {
 		web.Problem
-		Error    string            `json:"error"`
-		Rev      int64             `json:"rev"`
-		Salvaged []json.RawMessage `json:"salvaged"`
-	}{web.NewProblem(p), read.Why(), shown.Rev, shown.Marks})
+		booth.Damage
+		Rev int64 `json:"rev"`
+	}{web.NewProblem(p), booth.Damage{Error: read.Why(), Salvaged: shown.Marks}, shown.Rev})
 	if err != nil {
 		return err
 	}
