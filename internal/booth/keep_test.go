@@ -89,7 +89,8 @@ func TestAnyMarkerKeepsAsItIs(t *testing.T) {
 }
 
 // A reason in place of a marker without one. A folder cannot be replaced, which
-// is said; whatever is behind a link stays.
+// is refused in words; whatever is behind a link stays. Red when Keep writes over a
+// folder all the same.
 func TestAReasonReplacesAMarkerWithout(t *testing.T) {
 	target := t.TempDir() + "/target"
 	check(t, os.WriteFile(target, []byte("x"), 0o644))
@@ -104,7 +105,7 @@ func TestAReasonReplacesAMarkerWithout(t *testing.T) {
 		want := lifetime.Kept{Why: "good"}
 		if what == "folder" {
 			want.Why = ""
-			step(t, err, problem.Failed, "rename")
+			step(t, err, problem.Refused, "keep-marker")
 		} else {
 			check(t, err)
 		}
@@ -229,18 +230,5 @@ func TestABoothIsReleasedWhereNoViewCanBeRecorded(t *testing.T) {
 		if !release(t, s) || content(t, dir+"/"+KeepFile) != "absent" {
 			t.Errorf("%s: not released", what)
 		}
-	}
-}
-
-// A folder keeps its booth, and takes no reason. Red when Keep writes all the same:
-// that is an error which nobody can act on.
-func TestAReasonIsNotWrittenOverAFolder(t *testing.T) {
-	s := newShed(t)
-	_, dir := s.booth(t, "x")
-	check(t, os.Mkdir(dir+"/"+KeepFile, 0o755))
-	changed, err := Keep(context.Background(), s.data, named(t, "x"), "why", "me", time.Now())
-	step(t, err, problem.Refused, "keep-marker")
-	if changed {
-		t.Error("changed")
 	}
 }
