@@ -309,3 +309,34 @@ func TestACountdownIsAsOfThePage(t *testing.T) {
 		t.Errorf("%s", before)
 	}
 }
+
+// A booth can be full of questions and notes: a page shows some of each, and says how
+// many there are. Red when listedOf shows them all.
+func TestAPageShowsSomeOfMany(t *testing.T) {
+	s := serve(t, options{})
+	var all []string
+	for i := range 3*maxShown + 1 {
+		id, rest := fmt.Sprintf("p%d", i+1), ""
+		if i%2 == 1 {
+			rest = `,"withdrawn":{"by":"w"}`
+		}
+		all = append(all, `{"id":"`+id+`","shape":"pick","title":"Q","parts":[{"id":"a","kind":"text"}]`+rest+`}`, fmt.Sprintf(`{"id":"n%d","shape":"note","text":"hm","target":"a.txt"}`, i))
+	}
+	write(t, s.dir("x")+"/a.txt", "x")
+	write(t, s.dir("x")+"/.marks.json", `{"schema":"holdfast.marks/v1","rev":4,"marks":[`+strings.Join(all, ",")+`]}`)
+	page := s.do(t, "GET", s.url("b", "x", "marks"), s.browser(t)).body
+	for what, n := range map[string]int{`<article class="pick `: 2 * maxShown, `<li class="sheet">`: maxShown, "and 51 more": 1, "and 50 more": 1, "and 201 more": 1} {
+		if got := strings.Count(page, what); got != n {
+			t.Errorf("%s: %d, want %d", what, got, n)
+		}
+	}
+	if got := strings.Count(s.do(t, "GET", s.view("x", "a.txt"), s.browser(t)).body, `<li class="sheet">`); got != maxShown {
+		t.Errorf("the view shows %d", got)
+	}
+	// What was typed for one that is not shown is shown all the same.
+	res := s.form(t, s.url("b", "x", "marks", "answer"), s.browser(t), "id=p301", "question=1", "document=9", "part-0=words of mine")
+	want(t, "stale", res, http.StatusConflict)
+	if !strings.Contains(res.body, "<li>words of mine</li>") {
+		t.Error("what was typed is lost")
+	}
+}

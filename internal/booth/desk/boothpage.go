@@ -28,7 +28,7 @@ type boothPage struct {
 	Version   string
 	Marks     string // address of the marks page
 	Said      string // in words
-	Open      []pickView
+	Open      listed[pickView]
 	Newest    string
 	Links     string // boards: how many links
 	Summary   string
@@ -132,7 +132,7 @@ func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 	if len(l.Items) > 0 {
 		p.Zip = d.Base.URL("b", l.Name.String(), "") + "?download=1"
 	}
-	p.Open, _ = d.pickViews(r, l, "booth", nil)
+	p.Open = d.pickViews(r, l, true, "booth", nil)
 	p.Version = fingerprint([]any{p.Head.Card.Line, p.Head.Card.Count, l.Marks.Rev, p.Said, p.Open})
 	p.Problems = problems(l)
 	for i, u := range l.Survey.Unserved {

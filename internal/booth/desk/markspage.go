@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -41,9 +42,9 @@ type marksPage struct {
 	Version  string
 	Problems []string
 	Repair   string // where the damaged marks are repaired; empty where nothing is
-	Open     []pickView
-	Settled  []pickView
-	Remarks  []remarkView
+	Open     listed[pickView]
+	Settled  listed[pickView]
+	Remarks  listed[remarkView]
 	Note     string         // where a note goes; empty where the reader may not
 	Refused  *problem.Error // why an answer was not taken whose question is not on the page
 	Typed    []string       // and what it said
@@ -86,73 +87,103 @@ func (d *Desk) writeMarks(w http.ResponseWriter, r *http.Request, name string, t
 	if p.Head.Acts && l.Marks.Whole() {
 		p.Note = d.Base.URL("b", name, "marks", "note")
 	}
-	p.Open, p.Settled = d.pickViews(r, l, "marks", typed)
-	p.Remarks = d.remarks(l)
+	p.Open, p.Settled = d.pickViews(r, l, true, "marks", typed), d.pickViews(r, l, false, "marks", typed)
+	p.Remarks = d.remarks(l, func(string) bool { return true })
 	p.Version = fingerprint([]any{p.Head.Card.Line, l.Marks.Rev, p.Problems, p.Open, p.Settled, p.Remarks})
 	status := http.StatusOK
 	if typed != nil {
 		status = web.Status(typed.why)
-		if _, there := l.Marks.Pick(typed.reply.ID); !there {
+		if !slices.ContainsFunc(slices.Concat(p.Open.Shown, p.Settled.Shown), func(v pickView) bool { return v.ID == typed.reply.ID }) {
 			p.Refused, p.Typed = typed.why, typed.words
 		}
 	}
 	return d.pages.writeStatus(w, status, "marks.html", p)
 }
 
-// pickViews are the questions of a booth: the open ones, those first that have
-// waited longest, and the settled ones, the last first.
-func (d *Desk) pickViews(r *http.Request, l booth.Look, back string, typed *typedAnswer) (open, settled []pickView) {
-	heard := d.Ledger.Asked(l.Name)
+// maxShown is how many questions of a kind, and how many remarks, a page shows: a
+// booth can be full of them.
+const maxShown = 100
+
+// listed are the first of many, and how many there are.
+type listed[T any] struct {
+	Shown []T
+	Count int
+	More  string // what to do about the others; empty where there are none
+}
+
+func listedOf[T, V any](all []T, name string, view func(T) V) listed[V] {
+	s := listed[V]{Count: len(all)}
+	for _, one := range all[:min(len(all), maxShown)] {
+		s.Shown = append(s.Shown, view(one))
+	}
+	if len(all) > maxShown {
+		s.More = fmt.Sprintf("and %d more: holdfast booth marks %s lists them", len(all)-maxShown, plain.Text(name))
+	}
+	return s
+}
+
+// pickViews are the questions of a booth: the open ones, the first first, or the
+// settled ones, the last first.
+func (d *Desk) pickViews(r *http.Request, l booth.Look, open bool, back string, typed *typedAnswer) listed[pickView] {
+	var picks []marks.Pick
 	for _, m := range l.Marks.Marks {
-		p, ok := m.(marks.Pick)
-		if !ok {
-			continue
+		if p, ok := m.(marks.Pick); ok && p.Open() == open {
+			picks = append(picks, p)
 		}
+	}
+	if !open {
+		slices.Reverse(picks)
+	}
+	heard := d.Ledger.Asked(l.Name)
+	return listedOf(picks, l.Name.String(), func(p marks.Pick) pickView {
 		v := d.pickView(r, l, p, heard[p.MarkID], typed)
 		v.Back = back
-		if p.Open() {
-			open = append(open, v)
-		} else {
-			settled = append(settled, v)
-		}
-	}
-	slices.Reverse(settled)
-	return open, settled
+		return v
+	})
 }
 
-// remarks are the notes and flags of a booth, the last first.
-func (d *Desk) remarks(l booth.Look) []remarkView {
-	return d.remarksWhere(l, func(string) bool { return true })
-}
-
-func (d *Desk) remarksWhere(l booth.Look, wanted func(target string) bool) []remarkView {
-	var out []remarkView
-	add := func(flag bool, text, target string, by marks.Ident) {
-		if !wanted(target) {
-			return
-		}
-		v := remarkView{Flag: flag, Text: plain.Lines(text), Target: plain.Text(target), Signed: signed(by.By, by.At, l.At)}
-		if target != "" {
-			v.URL = d.viewURL(l.Name.String(), target)
-		}
-		out = append(out, v)
-	}
+// remarks are the notes and flags of a booth whose target is wanted, the last
+// first.
+func (d *Desk) remarks(l booth.Look, wanted func(target string) bool) listed[remarkView] {
+	var found []marks.Mark
 	for _, m := range l.Marks.Marks {
 		switch m := m.(type) {
 		case marks.Note:
-			add(false, m.Text, m.Target, m.Ident)
+			if wanted(m.Target) {
+				found = append(found, m)
+			}
 		case marks.Flag:
-			add(true, m.Text, m.Target, m.Ident)
+			if wanted(m.Target) {
+				found = append(found, m)
+			}
 		case marks.Pick:
 		}
 	}
-	slices.Reverse(out)
-	return out
+	slices.Reverse(found)
+	return listedOf(found, l.Name.String(), func(m marks.Mark) remarkView { return d.remarkView(l, m) })
+}
+
+func (d *Desk) remarkView(l booth.Look, m marks.Mark) remarkView {
+	var v remarkView
+	var target string
+	var by marks.Ident
+	switch m := m.(type) {
+	case marks.Note:
+		v.Text, target, by = m.Text, m.Target, m.Ident
+	case marks.Flag:
+		v.Flag, v.Text, target, by = true, m.Text, m.Target, m.Ident
+	case marks.Pick: // is no remark
+	}
+	v.Text, v.Target, v.Signed = plain.Lines(v.Text), plain.Text(target), signed(by.By, by.At, l.At)
+	if target != "" {
+		v.URL = d.viewURL(l.Name.String(), target)
+	}
+	return v
 }
 
 // about are the remarks about one item.
-func (d *Desk) about(l booth.Look, item folder.ItemPath) []remarkView {
-	return d.remarksWhere(l, func(target string) bool { return target == item.String() })
+func (d *Desk) about(l booth.Look, item folder.ItemPath) listed[remarkView] {
+	return d.remarks(l, func(target string) bool { return target == item.String() })
 }
 
 // serveAsks leads to the marks, where questions were at another address.

@@ -39,7 +39,7 @@ type viewPage struct {
 	Sandbox        string
 	Losses         []string
 	Notice         string
-	Remarks        []remarkView
+	Remarks        listed[remarkView]
 	Target         string // the item's exact path
 	Flag, Note     string // where a flag and a note go; empty where the reader may not
 	Text           string
