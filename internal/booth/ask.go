@@ -2,7 +2,9 @@ package booth
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
@@ -78,6 +80,18 @@ func NewAsked(name string, rev int64, p marks.Pick) Asked {
 		Name: text(name), ID: p.MarkID, Title: p.Title, Rev: rev,
 		Question: p.Revision(), State: string(p.State()), Answer: p.Answer,
 	}
+}
+
+// Anchor is where a question stands on its booth's marks page: the fragment of the
+// address, and the id of the element. It is the question's own id where that is
+// letters and a number, as those that we give are and those of the page's own
+// elements are not.
+func Anchor(id string) string {
+	digits := strings.TrimLeft(id, "abcdefghijklmnopqrstuvwxyz")
+	if digits != "" && digits != id && strings.Trim(digits, "0123456789") == "" {
+		return id
+	}
+	return "pick-" + hex.EncodeToString([]byte(id))
 }
 
 // Ask asks a question in a booth that is there.

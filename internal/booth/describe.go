@@ -59,22 +59,20 @@ func withTitle(members map[string]json.RawMessage, title string) ([]byte, error)
 	return out.Bytes(), err
 }
 
-// Describe writes a change into the booth's manifest. Members that this version
-// does not know stay; a manifest that cannot be read is left as it is.
-func Describe(b *folder.Booth, c Change) error {
+// Describe writes a change into a booth's manifest, making the booth if there is
+// none. Members that this version does not know stay; a manifest that cannot be
+// read is left as it is.
+func Describe(ctx context.Context, d *folder.Data, name folder.Name, c Change) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	dir, err := durable.FromFile(b.Dir())
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	lock, err := lockBooth(context.Background(), dir)
-	if err != nil {
-		return err
-	}
-	defer lock.Release()
+	return d.Fill(name, func(*folder.Booth) error {
+		return locked(ctx, d, name, func(b *folder.Booth, dir *durable.Dir) error { return describe(b, dir, c) })
+	})
+}
+
+// describe does it, with the booth's lock.
+func describe(b *folder.Booth, dir *durable.Dir, c Change) error {
 	members := map[string]json.RawMessage{}
 	data, err := b.ReadDot(ManifestFile, maxManifest)
 	if err == nil {

@@ -63,6 +63,17 @@ func (longKnown) Arrival(folder.Name, folder.FileID, time.Time) lifetime.Arrival
 
 func (longKnown) Review(folder.Name) lifetime.Review { return lifetime.ReviewNone{} }
 
+// describeAt changes what the booth in a folder says about itself.
+func describeAt(t testing.TB, dir string, c Change) error {
+	t.Helper()
+	data, err := folder.OpenData(filepath.Dir(dir))
+	check(t, err)
+	defer data.Close()
+	name, err := folder.ParseName(filepath.Base(dir))
+	check(t, err)
+	return Describe(context.Background(), data, name, c)
+}
+
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

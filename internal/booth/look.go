@@ -115,20 +115,21 @@ func (l Look) Newest() folder.Stamp {
 	return newest
 }
 
-// Settled is a booth's lifetime where its keep marker and its marks settle it:
-// whatever else a look would find, it would decide the same. It reads nothing
-// else, and costs little.
-func Settled(b *folder.Booth, now time.Time) (line string, ok bool) {
-	f := lifetime.Facts{Sentinel: readSentinel(b), Marks: marksFact(readMarks(b))}
-	s := lifetime.Decide(f, 0)
-	switch s := s.(type) {
+// Settled is a booth's lifetime where its keep marker and its marks settle it,
+// whatever else a look would find; nil where they do not. It reads nothing else,
+// and costs little.
+func Settled(b *folder.Booth) lifetime.State {
+	s := lifetime.Decide(lifetime.Facts{Sentinel: readSentinel(b), Marks: marksFact(readMarks(b))}, 0)
+	switch held := s.(type) {
 	case lifetime.Kept:
-		ok = true
+		return s
 	case lifetime.Held:
-		ok = s.Reason == lifetime.Open || s.Reason == lifetime.MarksHold
+		if held.Reason == lifetime.Open || held.Reason == lifetime.MarksHold {
+			return s
+		}
 	case lifetime.Counting:
 	}
-	return lifetime.Line(s, now), ok
+	return nil
 }
 
 // Line is the state in words, as of the time of the look.

@@ -49,9 +49,9 @@ func TestADamagedManifestIsSaidAndHoldsNothing(t *testing.T) {
 // map that it reads into is used as it comes back.
 func TestDescribeLeavesADamagedManifestAsItIs(t *testing.T) {
 	for name, content := range damagedManifests {
-		b, dir := makeBooth(t)
+		_, dir := makeBooth(t)
 		write(t, dir, ManifestFile, content)
-		err := Describe(b, titled("new"))
+		err := describeAt(t, dir, titled("new"))
 		if p := problem.From(err, ""); err == nil || p.Kind != problem.Refused || p.Step != "manifest" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -64,7 +64,7 @@ func TestDescribeLeavesADamagedManifestAsItIs(t *testing.T) {
 		plant(t, dir+"/"+ManifestFile)
 		before, err := os.Lstat(dir + "/" + ManifestFile)
 		check(t, err)
-		if err := Describe(b, titled("new")); problem.KindOf(err) != problem.Refused {
+		if err := describeAt(t, dir, titled("new")); problem.KindOf(err) != problem.Refused {
 			t.Errorf("%s: %v", kind, err)
 		}
 		if after, err := os.Lstat(dir + "/" + ManifestFile); err != nil || !os.SameFile(before, after) {
@@ -80,7 +80,7 @@ func TestDescribeLeavesADamagedManifestAsItIs(t *testing.T) {
 func TestDescribeKeepsMembersThatItDoesNotKnow(t *testing.T) {
 	b, dir := makeBooth(t)
 	write(t, dir, ManifestFile, `{"later":{"n":12345678901234567890},"order":["b"],"title":"old"}`)
-	check(t, Describe(b, titled("new \u202e")))
+	check(t, describeAt(t, dir, titled("new \u202e")))
 	data, err := os.ReadFile(dir + "/" + ManifestFile)
 	check(t, err)
 	var got map[string]json.RawMessage
@@ -98,12 +98,12 @@ func TestDescribeKeepsMembersThatItDoesNotKnow(t *testing.T) {
 
 // Red when a change is written before it is checked: a write is a stamp.
 func TestAChangeThatSaysNothingOrTooMuchWritesNothing(t *testing.T) {
-	b, dir := makeBooth(t)
-	if err := Describe(b, Change{}); err == nil || problem.KindOf(err) != problem.Usage {
+	_, dir := makeBooth(t)
+	if err := describeAt(t, dir, Change{}); err == nil || problem.KindOf(err) != problem.Usage {
 		t.Errorf("%v", err)
 	}
 	long := strings.Repeat("x", maxTitle+1)
-	if err := Describe(b, titled(long)); err == nil || problem.From(err, "").Step != problem.StepTooLarge {
+	if err := describeAt(t, dir, titled(long)); err == nil || problem.From(err, "").Step != problem.StepTooLarge {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Lstat(dir + "/" + ManifestFile); !os.IsNotExist(err) {
@@ -116,7 +116,7 @@ func TestAChangeThatSaysNothingOrTooMuchWritesNothing(t *testing.T) {
 func TestATitleIsTheOneThatWasDescribedLast(t *testing.T) {
 	b, dir := makeBooth(t)
 	write(t, dir, ManifestFile, `{"Title":"loud","titlE":"later"}`)
-	check(t, Describe(b, titled("quiet")))
+	check(t, describeAt(t, dir, titled("quiet")))
 	if got := look(b).Manifest.Title; got != "quiet" {
 		t.Errorf("%q", got)
 	}

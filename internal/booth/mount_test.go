@@ -64,7 +64,7 @@ func TestAFullDiskLeavesTheManifest(t *testing.T) {
 		_, err = fill.Write(make([]byte, 512))
 	}
 	check(t, fill.Close())
-	err = Describe(b, titled("new"))
+	err = describeAt(t, dir, titled("new"))
 	if p := problem.From(err, ""); p.Step != problem.StepNoSpace || p.Kind != problem.Failed {
 		t.Errorf("%v", err)
 	}

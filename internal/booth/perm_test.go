@@ -95,7 +95,7 @@ func TestPermAManifestThatMayNotBeReadStays(t *testing.T) {
 	if look(b).Manifest.Damage == "" {
 		t.Error("no damage said")
 	}
-	if err := Describe(b, titled("new")); problem.KindOf(err) != problem.Refused {
+	if err := describeAt(t, dir, titled("new")); problem.KindOf(err) != problem.Refused {
 		t.Errorf("%v", err)
 	}
 }
@@ -105,7 +105,7 @@ func TestPermAFolderThatMayNotBeWrittenIsNotDescribed(t *testing.T) {
 	permtest.Ordinary(t)
 	b, dir := makeBooth(t)
 	permtest.Lock(t, dir, 0o500)
-	err := Describe(b, titled("new"))
+	err := describeAt(t, dir, titled("new"))
 	if err == nil {
 		t.Fatal("done")
 	}

@@ -4,9 +4,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"holdfast/internal/booth/lifetime"
+	"holdfast/internal/plain"
 )
 
 // Summary is a booth in JSON, the same from the command line and over HTTP.
@@ -140,13 +140,7 @@ func (l Look) Listing() Listing {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// text makes exact bytes fit for JSON, which holds Unicode only.
-func text(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func text(s string) string { return plain.Unicode(s) }
 
 // Escape writes a path for a URL, its slashes kept.
 func Escape(path string) string {

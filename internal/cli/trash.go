@@ -31,6 +31,10 @@ func (r *run) boothRm() *cobra.Command {
 }
 
 func (r *run) printTrashed(t booth.Trashed) {
+	if t.Trouble != "" {
+		fmt.Fprintf(r.out, "%s has left its name, and is not deleted yet: %s\nwhat is left of it is in the trash: holdfast booth trash\n", plain.Text(t.Name), plain.Text(t.Trouble))
+		return
+	}
 	if t.PurgeIn == "0s" {
 		fmt.Fprintf(r.out, "%s is deleted\n", plain.Text(t.Name))
 		return

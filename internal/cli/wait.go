@@ -207,9 +207,5 @@ func valueWords(v marks.Value) string {
 
 // lines is a text of several lines, those after the first set in.
 func lines(s string) string {
-	var all []string
-	for line := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
-		all = append(all, plain.Text(line))
-	}
-	return strings.Join(all, "\n      ")
+	return strings.ReplaceAll(plain.Lines(strings.TrimRight(s, "\n")), "\n", "\n      ")
 }

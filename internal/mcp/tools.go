@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
 	"holdfast/internal/booth/reach"
+	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 )
 
@@ -50,7 +51,7 @@ func (c Config) publish(ctx context.Context, in publishing) (published, error) {
 		return out, err
 	}
 	defer done()
-	out.Booth, out.Skipped = strings.ToValidUTF8(name, "\uFFFD"), skipped
+	out.Booth, out.Skipped = plain.Unicode(name), skipped
 	for _, u := range uploads {
 		if err := u.Send(ctx, b, name); err != nil {
 			return out, after(err, out.Published)
@@ -221,7 +222,7 @@ func (c Config) marks(ctx context.Context, in looking) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	out := shown{Booth: strings.ToValidUTF8(name, "\uFFFD"), Rev: doc.Rev, Marks: []any{}, Damage: got.Why()}
+	out := shown{Booth: plain.Unicode(name), Rev: doc.Rev, Marks: []any{}, Damage: got.Why()}
 	for _, raw := range doc.Marks {
 		var m any
 		if err := json.Unmarshal(raw, &m); err != nil {

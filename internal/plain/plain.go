@@ -17,6 +17,10 @@ import (
 	"unicode/utf8"
 )
 
+// Unicode makes exact bytes fit for JSON, which holds Unicode only: what is not
+// UTF-8 is U+FFFD.
+func Unicode(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
 // Lines is [Text] for what may have several lines: their ends stay.
 func Lines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")

@@ -108,7 +108,7 @@ func (d *Desk) serveAsk(w http.ResponseWriter, r *http.Request) error {
 
 // placed is a document with the address of the page where it is answered.
 func (d *Desk) placed(doc booth.Asked, name folder.Name) booth.Asked {
-	doc.URL = d.Base.URL("b", name.String(), "marks") + "#" + anchor(doc.ID)
+	doc.URL = d.Base.URL("b", name.String(), "marks") + "#" + booth.Anchor(doc.ID)
 	return doc
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
 	"holdfast/internal/booth/sweep"
@@ -207,10 +208,10 @@ func TestASlowLookIsLateAndNotForEver(t *testing.T) {
 }
 
 // Everything that reads a name into an element's id makes it one of its own. Red
-// when anchor takes any id as it is.
+// when Anchor takes any id as it is.
 func TestNoQuestionTakesAnothersPlaceOnThePage(t *testing.T) {
 	for id, want := range map[string]string{"p1": "p1", "p12": "p12", "seed7": "seed7", "open": "pick-6f70656e", "title-p1": "pick-7469746c652d7031", "p1 ": "pick-703120", "main": "pick-6d61696e"} {
-		if got := anchor(id); got != want {
+		if got := booth.Anchor(id); got != want {
 			t.Errorf("%q: %q", id, got)
 		}
 	}

@@ -65,15 +65,13 @@ func (d *Desk) servePatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var l booth.Look
-	err = d.Data.Fill(name, func(b *folder.Booth) error {
-		err := booth.Describe(b, change)
-		l = booth.At(r.Context(), b, d.terms())
-		return err
-	})
-	if err != nil {
+	if err := booth.Describe(r.Context(), d.Data, name, change); err != nil {
 		return err
 	}
 	d.Changed(name.String())
+	l, err := d.look(r.Context(), name.String())
+	if err != nil {
+		return err
+	}
 	return web.WriteJSON(w, http.StatusOK, l.Summary())
 }

@@ -126,8 +126,8 @@ func listedOf[T, V any](all []T, name string, view func(T) V) listed[V] {
 // settled ones, the last first.
 func (d *Desk) pickViews(r *http.Request, l booth.Look, open bool, back string, typed *typedAnswer) listed[pickView] {
 	var picks []marks.Pick
-	for _, m := range l.Marks.Marks {
-		if p, ok := m.(marks.Pick); ok && p.Open() == open {
+	for _, p := range l.Marks.Picks() {
+		if p.Open() == open {
 			picks = append(picks, p)
 		}
 	}

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/http"
@@ -151,7 +150,7 @@ func (d *Desk) pickView(r *http.Request, l booth.Look, p marks.Pick, heard time.
 	_, operator := web.PartyOf(r).(access.Operator)
 	name, now := l.Name, d.Now()
 	v := pickView{
-		ID: p.MarkID, Anchor: anchor(p.MarkID), Title: plain.Text(p.Title), Why: plain.Lines(p.Why),
+		ID: p.MarkID, Anchor: booth.Anchor(p.MarkID), Title: plain.Text(p.Title), Why: plain.Lines(p.Why),
 		State: string(p.State()), Urgent: p.Priority == "high",
 		Asked: asked(p, now), Acts: operator && p.Withdrawn == nil && l.Marks.Whole(),
 		Action: d.Base.URL("b", name.String(), "marks", "answer"), Question: p.Revision(), Document: l.Marks.Rev,
@@ -276,16 +275,6 @@ func inWords(p marks.Pick, s marks.Superseded) string {
 		}
 	}
 	return strings.Join(said, "; ")
-}
-
-// anchor is the id of a question's element: its own where that is letters and a
-// number, as those that we give are and those of the desk's own elements are not.
-func anchor(id string) string {
-	digits := strings.TrimLeft(id, "abcdefghijklmnopqrstuvwxyz")
-	if digits != "" && digits != id && strings.Trim(digits, "0123456789") == "" {
-		return id
-	}
-	return "pick-" + hex.EncodeToString([]byte(id))
 }
 
 func valueInWords(part marks.Part, v marks.Value) string {

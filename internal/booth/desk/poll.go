@@ -36,7 +36,6 @@ func (d *Desk) serveMarksJSON(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d.noteWaiting(r, name, p.waiting)
 	read, err := d.await(r, name, p)
 	if err != nil {
 		return err
@@ -95,6 +94,7 @@ func (d *Desk) await(r *http.Request, name folder.Name, p poll) (marks.Reading, 
 		if err != nil || !read.Whole() || p.since < 0 || read.Rev != p.since {
 			return read, err
 		}
+		d.noteWaiting(r, name, read.Asked(p.waiting))
 		select {
 		case <-bell:
 			pause(r.Context(), settleDown)
@@ -120,25 +120,13 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// noteWaiting notes that an asker still waits. It cannot fail the request.
-func (d *Desk) noteWaiting(r *http.Request, name folder.Name, ids []string) {
-	if len(ids) == 0 {
-		return
-	}
+// noteWaiting notes that an asker still waits for questions. It cannot fail the
+// request.
+func (d *Desk) noteWaiting(r *http.Request, name folder.Name, picks []string) {
 	switch web.PartyOf(r).(type) {
 	case access.Operator, access.Worker:
 	default:
 		return
-	}
-	read, err := booth.Marks(d.Data, name)
-	if err != nil {
-		return
-	}
-	var picks []string
-	for _, id := range ids {
-		if _, ok := read.Pick(id); ok {
-			picks = append(picks, id)
-		}
 	}
 	if err := d.Ledger.Waiting(name, picks, d.Now()); err != nil {
 		d.Log.Warn("who waits was not noted", "booth", plain.Text(name.String()), "err", err)

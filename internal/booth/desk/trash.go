@@ -26,10 +26,6 @@ type Sweeper interface {
 	Sweep(ctx context.Context, dry bool) (sweep.Report, error)
 }
 
-func trashed(t sweep.Trashed) booth.Trashed {
-	return booth.NewTrashed(t.ID, t.Name, t.At, t.By, t.Rule, t.Bytes, t.Purge, t.Trouble)
-}
-
 // serveDelete puts a booth into the trash. A form leads to the index, which
 // offers to undo it.
 func (d *Desk) serveDelete(w http.ResponseWriter, r *http.Request) error {
@@ -43,7 +39,7 @@ func (d *Desk) serveDelete(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.Changed(a.name.String())
 	if a.form == nil {
-		return web.WriteJSON(w, http.StatusOK, trashed(t))
+		return web.WriteJSON(w, http.StatusOK, t.Document())
 	}
 	http.Redirect(w, r, d.Base.String()+"?deleted="+url.QueryEscape(t.ID), http.StatusSeeOther)
 	return nil
@@ -72,7 +68,7 @@ func (d *Desk) serveUndo(w http.ResponseWriter, r *http.Request) error {
 func (d *Desk) serveTrashList(w http.ResponseWriter, _ *http.Request) error {
 	out := booth.Trash{Trash: []booth.Trashed{}}
 	for _, t := range d.Sweeper.Trash() {
-		out.Trash = append(out.Trash, trashed(t))
+		out.Trash = append(out.Trash, t.Document())
 	}
 	return web.WriteJSON(w, http.StatusOK, out)
 }

@@ -27,9 +27,9 @@ func (d *Data) Delete(ctx context.Context, p Place, id FileID, before func() err
 	return nil
 }
 
-// Same says whether two identities are of one folder on one file system, of
+// SameAcrossBoots says whether two identities are of one folder on one file system, of
 // which the device number may have changed in between.
-func (f FileID) Same(o FileID) bool { return f.Inode == o.Inode && f.Birth == o.Birth }
+func (f FileID) SameAcrossBoots(o FileID) bool { return f.Inode == o.Inode && f.Birth == o.Birth }
 
 type deletion struct {
 	ctx    context.Context
@@ -43,7 +43,7 @@ func (x *deletion) tree(data int, name string, id FileID) error {
 		return err
 	}
 	x.device = m.Device
-	err = x.dir(data, name, func(m meta) bool { return m.Same(id) })
+	err = x.dir(data, name, func(m meta) bool { return m.SameAcrossBoots(id) })
 	if err != nil {
 		return err
 	}

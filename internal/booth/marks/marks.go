@@ -51,11 +51,22 @@ func (r Reading) Whole() bool { return len(r.Damage) == 0 }
 // Why joins the damage into one line, empty when there is none.
 func (r Reading) Why() string { return strings.Join(r.Damage, "; ") }
 
+// Picks are the questions, in the order of the document.
+func (r Reading) Picks() []Pick {
+	var picks []Pick
+	for _, m := range r.Marks {
+		if p, ok := m.(Pick); ok {
+			picks = append(picks, p)
+		}
+	}
+	return picks
+}
+
 // Open counts the picks that still owe an answer.
 func (r Reading) Open() int {
 	n := 0
-	for _, m := range r.Marks {
-		if p, ok := m.(Pick); ok && p.Open() {
+	for _, p := range r.Picks() {
+		if p.Open() {
 			n++
 		}
 	}
@@ -66,8 +77,8 @@ func (r Reading) Open() int {
 // none is open, or none says when.
 func (r Reading) Oldest() (time.Time, bool) {
 	var oldest time.Time
-	for _, m := range r.Marks {
-		if p, ok := m.(Pick); ok && p.Open() && p.At != nil && (oldest.IsZero() || p.At.Before(oldest)) {
+	for _, p := range r.Picks() {
+		if p.Open() && p.At != nil && (oldest.IsZero() || p.At.Before(oldest)) {
 			oldest = *p.At
 		}
 	}
@@ -76,12 +87,23 @@ func (r Reading) Oldest() (time.Time, bool) {
 
 // Pick finds a question by its id.
 func (r Reading) Pick(id string) (Pick, bool) {
-	for _, m := range r.Marks {
-		if p, ok := m.(Pick); ok && p.MarkID == id {
+	for _, p := range r.Picks() {
+		if p.MarkID == id {
 			return p, true
 		}
 	}
 	return Pick{}, false
+}
+
+// Asked are those of the ids that are questions here.
+func (r Reading) Asked(ids []string) []string {
+	var asked []string
+	for _, id := range ids {
+		if _, ok := r.Pick(id); ok {
+			asked = append(asked, id)
+		}
+	}
+	return asked
 }
 
 // Damaged is the reading of a document of which nothing can be read.

@@ -69,15 +69,11 @@ func (l Local) Remove(ctx context.Context, name string) (gone booth.Trashed, err
 		func(s Sweeper) error {
 			t, err := s.Remove(ctx, n, l.By)
 			if err == nil {
-				gone = trashed(t)
+				gone = t.Document()
 			}
 			return err
 		})
 	return gone, err
-}
-
-func trashed(t sweep.Trashed) booth.Trashed {
-	return booth.NewTrashed(t.ID, t.Name, t.At, t.By, t.Rule, t.Bytes, t.Purge, t.Trouble)
 }
 
 // Restore brings a booth back from the trash.
@@ -101,7 +97,7 @@ func (l Local) Trash(ctx context.Context) (booth.Trash, error) {
 		func(r Remote) (err error) { all, err = r.Trash(ctx); return err },
 		func(s Sweeper) error {
 			for _, t := range s.Trash() {
-				all.Trash = append(all.Trash, trashed(t))
+				all.Trash = append(all.Trash, t.Document())
 			}
 			return nil
 		})

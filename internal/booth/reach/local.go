@@ -80,12 +80,12 @@ func (l Local) Put(ctx context.Context, name string, item folder.ItemPath, file 
 }
 
 // Describe changes what a booth says about itself, making it if there is none.
-func (l Local) Describe(_ context.Context, name string, change booth.Change) error {
+func (l Local) Describe(ctx context.Context, name string, change booth.Change) error {
 	n, err := folder.ParseName(name)
 	if err != nil {
 		return err
 	}
-	return l.Data.Fill(n, func(b *folder.Booth) error { return booth.Describe(b, change) })
+	return booth.Describe(ctx, l.Data, n, change)
 }
 
 // until is a reader that ends with its context.

@@ -3,11 +3,11 @@ package reach
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/plain"
 )
 
 // The states of a question that its mark does not say.
@@ -72,7 +72,7 @@ func MarkURL(page, id string) string {
 	if page == "" {
 		return ""
 	}
-	return page + "marks#" + booth.Escape(id)
+	return page + "marks#" + booth.Anchor(id)
 }
 
 // Wait waits for questions of one booth. What ends it (an answer, a withdrawal,
@@ -120,7 +120,7 @@ func (want Want) ids(r marks.Reading) []string {
 	if len(ids) > 0 || want.Since != nil {
 		return ids
 	}
-	for _, p := range picks(r) {
+	for _, p := range r.Picks() {
 		if p.Open() {
 			ids = append(ids, p.MarkID)
 		}
@@ -146,9 +146,9 @@ func (want Want) met(w Waited, named bool) bool {
 
 // waited is how far the questions called ids have come; without ids, all.
 func waited(name string, r marks.Reading, ids []string) Waited {
-	w := Waited{Name: strings.ToValidUTF8(name, "\uFFFD"), Rev: r.Rev, Picks: []booth.Asked{}, Damage: r.Why()}
+	w := Waited{Name: plain.Unicode(name), Rev: r.Rev, Picks: []booth.Asked{}, Damage: r.Why()}
 	if len(ids) == 0 {
-		for _, p := range picks(r) {
+		for _, p := range r.Picks() {
 			ids = append(ids, p.MarkID)
 		}
 	}
@@ -171,14 +171,4 @@ func Missing(name, id string, rev int64) booth.Asked {
 	a := booth.NewAsked(name, rev, marks.Pick{})
 	a.ID, a.State, a.Question = id, StateGone, 0
 	return a
-}
-
-func picks(r marks.Reading) []marks.Pick {
-	var all []marks.Pick
-	for _, m := range r.Marks {
-		if p, ok := m.(marks.Pick); ok {
-			all = append(all, p)
-		}
-	}
-	return all
 }

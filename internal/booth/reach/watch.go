@@ -35,22 +35,11 @@ func (l Local) Watch(ctx context.Context, name string, since int64, waiting []st
 		if err != nil || !r.Whole() || r.Rev != since {
 			return r, err
 		}
-		l.noteWaiting(n, r, waiting)
+		_ = l.Ledger.Waiting(n, r.Asked(waiting), time.Now()) // who waits decides nothing, and cannot fail a wait
 		if err := w.next(ctx, l.after); err != nil {
 			return r, err
 		}
 	}
-}
-
-// noteWaiting notes who still waits. It decides nothing, and cannot fail a wait.
-func (l Local) noteWaiting(n folder.Name, r marks.Reading, waiting []string) {
-	var ids []string
-	for _, id := range waiting {
-		if _, asked := r.Pick(id); asked {
-			ids = append(ids, id)
-		}
-	}
-	_ = l.Ledger.Waiting(n, ids, time.Now())
 }
 
 // after is a channel on which something comes after d.

@@ -167,8 +167,8 @@ func (s *Sweeper) considerOne(ctx context.Context, r *round, g folder.Glance) ve
 		return verdict{stays: true, why: problem.Words(err), overdue: true}
 	}
 	defer b.Close()
-	if line, ok := booth.Settled(b, r.now); ok { // from now on a tick that nominates asks no more than this
-		return verdict{stays: true, why: line}
+	if settled := booth.Settled(b); settled != nil { // from now on a tick that nominates asks no more than this
+		return verdict{stays: true, why: lifetime.Line(settled, r.now)}
 	}
 	look := booth.At(ctx, b, booth.Terms{Now: r.now, TTL: s.conf.TTL, Records: r.records})
 	if why := spared(look); why != "" {

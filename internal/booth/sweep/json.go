@@ -3,7 +3,9 @@ package sweep
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
+
+	"holdfast/internal/booth"
+	"holdfast/internal/plain"
 )
 
 // MarshalJSON writes the names as Unicode.
@@ -12,7 +14,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	d := document(r)
 	d.Swept = make([]string, len(r.Swept))
 	for i, name := range r.Swept {
-		d.Swept[i] = text(name)
+		d.Swept[i] = plain.Unicode(name)
 	}
 	return encode(d)
 }
@@ -20,11 +22,13 @@ func (r Report) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes the name as Unicode.
 func (s Spared) MarshalJSON() ([]byte, error) {
 	type document Spared
-	return encode(document{text(s.Name), text(s.Why)})
+	return encode(document{plain.Unicode(s.Name), plain.Unicode(s.Why)})
 }
 
-// text makes exact bytes fit for JSON as package booth does.
-func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// Document is the entry in JSON, for every surface.
+func (t Trashed) Document() booth.Trashed {
+	return booth.NewTrashed(t.ID, t.Name, t.At, t.By, t.Rule, t.Bytes, t.Purge, t.Trouble)
+}
 
 // encode leaves it to the caller's encoder whether HTML is escaped.
 func encode(v any) ([]byte, error) {

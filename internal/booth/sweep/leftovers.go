@@ -115,7 +115,7 @@ const (
 func (s *Sweeper) where(e *entry, p folder.Place) whereabouts {
 	id, err := s.conf.Data.Standing(p)
 	switch {
-	case err == nil && id.Same(e.folder):
+	case err == nil && id.SameAcrossBoots(e.folder):
 		return here
 	case err == nil, errors.Is(err, syscall.ENOTDIR): // a file, a link
 		return other

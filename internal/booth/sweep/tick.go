@@ -284,8 +284,8 @@ func (s *Sweeper) nominateLocked(ctx context.Context, r *round) []folder.Glance 
 	for i, p := range s.probe(ctx, walk, r.now) {
 		first, was := earlier[keys[i]]
 		switch {
-		case p.line != "":
-			r.spare(walk[i].Name, p.line)
+		case p.settled != nil:
+			r.spare(walk[i].Name, lifetime.Line(p.settled, r.now))
 		case !p.stale:
 		case was:
 			r.nominated[keys[i]] = first
@@ -312,7 +312,8 @@ func (s *Sweeper) mayBeStale(r *round, g folder.Glance) bool {
 // probed is what is known of a booth that may have expired.
 type probed struct {
 	stale bool
-	line  string // its lifetime where that is settled, so that its age is not asked
+	// settled is its lifetime where its age was not asked; nil where it was.
+	settled lifetime.State
 }
 
 // probe asks of each booth whether it is stale, two at a time. What cannot be
@@ -336,8 +337,8 @@ func (s *Sweeper) probeOne(ctx context.Context, name folder.Name, now time.Time)
 		return probed{}, err
 	}
 	defer b.Close()
-	if line, ok := booth.Settled(b, now); ok {
-		return probed{line: line}, nil
+	if s := booth.Settled(b); s != nil {
+		return probed{settled: s}, nil
 	}
 	stale, err := b.Stale(ctx, now.Add(-s.conf.TTL))
 	return probed{stale: stale}, err
