@@ -1,0 +1,96 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"holdfast/internal/canon"
+)
+
+// Envelope is an event as the log carries it. On the wire it is canonical JSON
+// with the members event, id, key and seq; there are no signatures, and a member
+// more is refused.
+type Envelope struct {
+	Seq   int64 // its place in the log, from 1
+	Key   Key   // of the operation that appended it
+	Event Event
+}
+
+// MaxEnvelope is the most that an envelope's bytes may be.
+const MaxEnvelope = MaxBytes + 1024
+
+type wireEnvelope struct {
+	Event json.RawMessage `json:"event"`
+	ID    string          `json:"id"`
+	Key   string          `json:"key"`
+	Seq   int64           `json:"seq"`
+}
+
+// Bytes is the envelope's canonical form, without a line's end.
+func (e Envelope) Bytes() []byte {
+	b := make([]byte, 0, len(e.Event.bytes)+256)
+	b = append(b, `{"event":`...)
+	b = append(b, e.Event.bytes...)
+	b = append(b, `,"id":"`...)
+	b = append(b, e.Event.id...)
+	b = append(b, `","key":"`...)
+	b = append(b, e.Key...)
+	b = append(b, `","seq":`...)
+	b = strconv.AppendInt(b, e.Seq, 10)
+	return append(b, '}')
+}
+
+// DecodeEnvelope reads an envelope and the event in it. The id is computed anew.
+// The error is a [*Fault].
+func DecodeEnvelope(data []byte) (Envelope, error) {
+	if len(data) > MaxEnvelope {
+		return Envelope{}, &Fault{Step: StepTooLarge, Node: nodeOf(data), Reason: fmt.Sprintf("it has %d bytes, and an event has at most %d", len(data), MaxBytes)}
+	}
+	var w wireEnvelope
+	if err := json.Unmarshal(data, &w); err != nil {
+		return Envelope{}, &Fault{Step: StepEnvelope, Node: nodeOf(data), Reason: "it is no envelope: " + reason(data, err)}
+	}
+	e, err := Decode(w.Event)
+	if err != nil {
+		return Envelope{}, err
+	}
+	env := Envelope{Seq: w.Seq, Key: Key(w.Key), Event: e}
+	switch {
+	case w.ID != string(e.id):
+		return Envelope{}, &Fault{Step: StepIdentity, Node: e.Node(), Reason: fmt.Sprintf("its id is %s, and that of its bytes is %s", clip(w.ID), e.id)}
+	case !keyShape.MatchString(w.Key):
+		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its key is no operation key"}
+	case w.Seq < 1:
+		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its seq is not a place from 1"}
+	case string(env.Bytes()) != string(data):
+		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its bytes are not the canonical ones: " + reason(data, nil)}
+	}
+	return env, nil
+}
+
+// reason is what is wrong with an envelope's bytes, as exactly as it can be told.
+func reason(data []byte, err error) string {
+	var w wireEnvelope
+	if strict := canon.Decode(data, &w); strict != nil {
+		return strict.Error()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return "another order or spelling"
+}
+
+// nodeOf is the node of an envelope that is otherwise unreadable, as far as
+// anything can be told.
+func nodeOf(data []byte) Node {
+	var w struct {
+		Event struct {
+			Node string `json:"node"`
+		} `json:"event"`
+	}
+	if len(data) > 16*MaxEnvelope || json.Unmarshal(data, &w) != nil || len(w.Event.Node) > MaxNode || !nodeShape.MatchString(w.Event.Node) {
+		return ""
+	}
+	return Node(w.Event.Node)
+}
