@@ -14,7 +14,9 @@ func (w wire) canonical() []byte {
 	o.text("body", w.Body)
 	o.text("claim", w.Claim)
 	o.text("comment", w.Comment)
+	o.list("expect", w.Expect)
 	o.text("keep", w.Keep)
+	o.text("key", w.Key)
 	o.text("kind", w.Kind)
 	o.list("labels", w.Labels)
 	o.text("node", w.Node)
@@ -25,8 +27,10 @@ func (w wire) canonical() []byte {
 		o.b = append(o.b, w.Outcome.canonical()...)
 	}
 	o.text("parent_comment", w.ParentComment)
-	o.name("parents")
-	o.texts(w.Parents)
+	if w.Parents != nil {
+		o.name("parents")
+		o.texts(w.Parents)
+	}
 	o.text("priority", w.Priority)
 	o.text("reason", w.Reason)
 	o.text("recorded_at", w.RecordedAt)

@@ -95,29 +95,41 @@ func (d Draft) Seal() (Event, error) {
 // check says what is wrong with a draft.
 func (d Draft) check() error {
 	var c checker
+	d.checkMembers(&c)
+	if c.reason == "" {
+		c.parents(d)
+	}
+	return c.fault(d.Node)
+}
+
+// checkMembers checks all but the parents.
+func (d Draft) checkMembers(c *checker) {
 	if d.Body == nil {
 		c.refuse("kind", "is missing")
-		return c.fault(d.Node)
+		return
 	}
 	c.node("node", string(d.Node))
 	c.principal("author", string(d.Author))
-	c.parents(d)
 	if d.At.IsZero() || d.At.Year() < 1970 || d.At.Year() > 9999 {
 		c.refuse("recorded_at", "is no time between the years 1970 and 9999")
 	}
-	d.Body.check(&c)
-	return c.fault(d.Node)
+	d.Body.check(c)
+}
+
+// ids checks a list of ids, each once.
+func (c *checker) ids(member string, list []ID) {
+	for i, p := range list {
+		c.id(member, string(p))
+		if slices.Contains(list[:i], p) {
+			c.refuse(member, "names "+string(p)+" twice")
+		}
+	}
 }
 
 // parents checks how many there may be: none for the first event, several only
 // where a fork is mended.
 func (c *checker) parents(d Draft) {
-	for i, p := range d.Parents {
-		c.id("parents", string(p))
-		if slices.Contains(d.Parents[:i], p) {
-			c.refuse("parents", "names "+string(p)+" twice")
-		}
-	}
+	c.ids("parents", d.Parents)
 	_, opens := d.Body.(Opened)
 	mend, mends := d.Body.(Reconciled)
 	switch n := len(d.Parents); {

@@ -20,7 +20,7 @@ type wire struct {
 	Schema     string   `json:"schema"`
 	Node       string   `json:"node"`
 	Author     string   `json:"author"`
-	Parents    []string `json:"parents"`
+	Parents    []string `json:"parents,omitempty"` // nil in a command, never in an event
 	Kind       string   `json:"kind"`
 	RecordedAt string   `json:"recorded_at"`
 
@@ -44,6 +44,10 @@ type wire struct {
 	Claim         string       `json:"claim,omitempty"`
 	Outcome       *wireOutcome `json:"outcome,omitempty"`
 	Keep          string       `json:"keep,omitempty"`
+
+	// Only a command has these.
+	Key    string   `json:"key,omitempty"`
+	Expect []string `json:"expect,omitempty"`
 }
 
 type wireOutcome struct {
@@ -58,10 +62,7 @@ type wireOutcome struct {
 func (d Draft) wire() wire {
 	w := wire{
 		Schema: Schema, Node: string(d.Node), Author: string(d.Author), Kind: string(d.Body.Kind()),
-		Parents: make([]string, len(d.Parents)), RecordedAt: d.At.Format(timeForm),
-	}
-	for i, p := range d.Parents {
-		w.Parents[i] = string(p)
+		Parents: texts(d.Parents), RecordedAt: d.At.Format(timeForm),
 	}
 	d.Body.write(&w)
 	return w
@@ -77,9 +78,12 @@ func Decode(data []byte) (Event, error) {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return Event{}, explain(data, w)
 	}
-	d, err := w.draft()
+	d, err := w.draft(Schema)
 	if err != nil {
 		return Event{}, err
+	}
+	if w.Parents == nil {
+		return Event{}, &Fault{Step: StepEvent, Node: d.Node, Reason: "parents is missing"}
 	}
 	if err := d.check(); err != nil {
 		return Event{}, err
@@ -110,30 +114,23 @@ func explain(data []byte, w wire) error {
 
 // draft reads what the members say. Only what would not come out again as it
 // was is refused here; the rest is for check.
-func (w wire) draft() (Draft, error) {
+func (w wire) draft(schema string) (Draft, error) {
 	node := Node("")
 	if nodeShape.MatchString(w.Node) && len(w.Node) <= MaxNode {
 		node = Node(w.Node)
 	}
-	if w.Schema != Schema {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "schema is not " + Schema}
+	if w.Schema != schema {
+		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "schema is not " + schema}
 	}
 	at, err := time.Parse(timeForm, w.RecordedAt)
 	if err != nil {
 		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "recorded_at is no time such as 2026-01-31T23:59:59.000Z"}
 	}
-	if w.Parents == nil {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "parents is missing"}
-	}
 	read, ok := bodies[Kind(w.Kind)]
 	if !ok {
 		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "kind " + clip(w.Kind) + " is unknown"}
 	}
-	d := Draft{Node: Node(w.Node), Author: Principal(w.Author), Parents: make([]ID, len(w.Parents)), At: at, Body: read(w)}
-	for i, p := range w.Parents {
-		d.Parents[i] = ID(p)
-	}
-	return d, nil
+	return Draft{Node: Node(w.Node), Author: Principal(w.Author), Parents: ids(w.Parents), At: at, Body: read(w)}, nil
 }
 
 // bodies reads the members of each kind.
