@@ -1,0 +1,205 @@
+// Package queue is where the commands of one home wait to be appended to the
+// plan's log, and where what became of each is read.
+//
+// A command is put down as a file of its own before anything else is done with
+// it, and stays until its outcome is on the disk. So whoever publishes takes all
+// that is there at once, for everybody who waits, and a crash between any two
+// steps leaves either the command or its outcome. Which of them is so is decided
+// by the log alone: a command whose key is in the log was appended.
+//
+// The queue's folder has KEY.json for each command that waits, the outcomes'
+// folder KEY.json for each that was answered. An entry has a ticket, and an outcome
+// the ticket of the entry that it answers, so that an old answer is not taken for
+// a new one. Neither folder is ordered by time of writing; what was queued first
+// is published first, and a clock that jumps changes no more than that order.
+package queue
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/canon"
+	"holdfast/internal/durable"
+	"holdfast/internal/problem"
+	"holdfast/internal/roadmap/event"
+)
+
+const (
+	entrySchema = "holdfast-queued/1"
+	suffix      = ".json"
+	maxEntry    = event.MaxBytes + 4096
+	perm        = 0o600
+)
+
+// Queue is the two folders. It may be used concurrently.
+type Queue struct {
+	waiting, outcomes *durable.Dir
+}
+
+// Open opens the queue in the folder of the plan, and makes it where it is not
+// there.
+func Open(plan *durable.Dir) (*Queue, error) {
+	waiting, err := plan.MakeSub("queue", 0o700)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := plan.MakeSub("outcomes", 0o700)
+	if err != nil {
+		waiting.Close()
+		return nil, err
+	}
+	return &Queue{waiting: waiting, outcomes: outcomes}, nil
+}
+
+// Close lets the folders go.
+func (q *Queue) Close() {
+	q.waiting.Close()
+	q.outcomes.Close()
+}
+
+// Entry is a command that waits.
+type Entry struct {
+	Command event.Command
+	Ticket  string
+	At      time.Time // when it was queued
+}
+
+type wireEntry struct {
+	Schema  string          `json:"schema"`
+	Ticket  string          `json:"ticket"`
+	At      time.Time       `json:"at"`
+	Command json.RawMessage `json:"command"`
+}
+
+// Put queues a command. One that waits already is joined, if it is the same; a
+// key that stands for another command is refused at the step operation-conflict.
+func (q *Queue) Put(c event.Command) (Entry, error) {
+	e := Entry{Command: c, Ticket: ticket(), At: time.Now().UTC().Truncate(time.Millisecond)}
+	data, err := canon.Encode(wireEntry{Schema: entrySchema, Ticket: e.Ticket, At: e.At, Command: c.Bytes()})
+	if err != nil {
+		return Entry{}, err
+	}
+	err = q.waiting.Create(string(c.Key)+suffix, data, perm)
+	switch {
+	case err == nil:
+		return e, nil
+	case errors.Is(err, fs.ErrExist):
+		return q.join(c)
+	default:
+		return Entry{}, problem.New(problem.Failed, "queue", "The command could not be put down in the queue; nothing was appended: %s.", problem.Words(err)).Because(err)
+	}
+}
+
+// join is the entry that has the command's key.
+func (q *Queue) join(c event.Command) (Entry, error) {
+	e, err := q.read(string(c.Key) + suffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it was answered this instant
+		return q.Put(c)
+	case err != nil:
+		return Entry{}, problem.Refusal("operation-read", "The key %s stands for a command in the queue that cannot be read (%s). Nothing was appended.", c.Key, problem.Words(err)).
+			WithHint("holdfast roadmap queue").Because(err)
+	case !e.Command.Same(c):
+		return Entry{}, Conflict(c.Key)
+	}
+	return e, nil
+}
+
+// Conflict is the refusal of a key that stands for another command.
+func Conflict(key event.Key) error {
+	return problem.Refusal("operation-conflict", "The key %s stands for another command. Nothing was appended.", key).
+		WithHint("repeat that command with this key, or use a new key for this one")
+}
+
+func ticket() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// Damaged is a file of the queue that is no entry.
+type Damaged struct {
+	Name   string
+	Reason string
+}
+
+// Entries is all that waits, in the order in which it was queued, and what is
+// there but cannot be read.
+func (q *Queue) Entries() ([]Entry, []Damaged, error) {
+	names, err := q.waiting.Names()
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, damaged := []Entry{}, []Damaged{}
+	for _, name := range names {
+		if durable.IsTemporary(name) {
+			continue
+		}
+		e, err := q.read(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // answered meanwhile
+		case err != nil:
+			damaged = append(damaged, Damaged{Name: name, Reason: problem.Words(err)})
+		default:
+			entries = append(entries, e)
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.Command.Key), string(b.Command.Key))
+	})
+	slices.SortFunc(damaged, func(a, b Damaged) int { return strings.Compare(a.Name, b.Name) })
+	return entries, damaged, nil
+}
+
+// read reads the entry in the file called name.
+func (q *Queue) read(name string) (Entry, error) {
+	data, err := q.waiting.ReadFile(name, maxEntry)
+	if err != nil {
+		return Entry{}, err
+	}
+	var w wireEntry
+	if err := canon.Decode(data, &w); err != nil {
+		return Entry{}, err
+	}
+	if w.Schema != entrySchema {
+		return Entry{}, errors.New("it is of another format: " + w.Schema)
+	}
+	c, err := event.DecodeCommand(w.Command)
+	if err != nil {
+		return Entry{}, err
+	}
+	if string(c.Key)+suffix != name {
+		return Entry{}, errors.New("it holds the command of another key")
+	}
+	return Entry{Command: c, Ticket: w.Ticket, At: w.At}, nil
+}
+
+// Waits reports whether the entry is in the queue still.
+func (q *Queue) Waits(e Entry) (bool, error) {
+	now, err := q.read(string(e.Command.Key) + suffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && now.Ticket == e.Ticket, err
+}
+
+// Withdraw takes an entry, or a damaged one by its file's name, out of the queue.
+// The caller has the lock under which the queue is published.
+func (q *Queue) Withdraw(name string) error {
+	if _, err := q.waiting.Version(name + suffix); err == nil {
+		name += suffix
+	}
+	if _, err := q.waiting.Version(name); err != nil {
+		return problem.New(problem.Gone, "queue", "Nothing in the queue is called %q. Nothing was withdrawn.", name)
+	}
+	return q.waiting.Remove(name)
+}
