@@ -42,6 +42,14 @@ type Priority string
 // DefaultPriority is what a card without one counts as.
 const DefaultPriority Priority = "p2"
 
+// Rank is the priority that p counts as.
+func (p Priority) Rank() Priority {
+	if p == "" {
+		return DefaultPriority
+	}
+	return p
+}
+
 // Relation is how one node stands to another.
 type Relation string
 
