@@ -45,11 +45,11 @@ func (e Envelope) Bytes() []byte {
 // The error is a [*Fault].
 func DecodeEnvelope(data []byte) (Envelope, error) {
 	if len(data) > MaxEnvelope {
-		return Envelope{}, &Fault{Step: StepTooLarge, Node: nodeOf(data), Reason: fmt.Sprintf("it has %d bytes, and an event has at most %d", len(data), MaxBytes)}
+		return Envelope{}, &Fault{Step: StepTooLarge, Node: NodeOf(data), Reason: fmt.Sprintf("it has %d bytes, and an event has at most %d", len(data), MaxBytes)}
 	}
 	var w wireEnvelope
 	if err := json.Unmarshal(data, &w); err != nil {
-		return Envelope{}, &Fault{Step: StepEnvelope, Node: nodeOf(data), Reason: "it is no envelope: " + reason(data, err)}
+		return Envelope{}, &Fault{Step: StepEnvelope, Node: NodeOf(data), Reason: "it is no envelope: " + reason(data, err)}
 	}
 	e, err := Decode(w.Event)
 	if err != nil {
@@ -81,9 +81,9 @@ func reason(data []byte, err error) string {
 	return "another order or spelling"
 }
 
-// nodeOf is the node of an envelope that is otherwise unreadable, as far as
+// NodeOf is the node of an envelope that is otherwise unreadable, as far as
 // anything can be told.
-func nodeOf(data []byte) Node {
+func NodeOf(data []byte) Node {
 	var w struct {
 		Event struct {
 			Node string `json:"node"`

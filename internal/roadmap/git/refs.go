@@ -56,6 +56,10 @@ func (r *Repo) UpdateRef(ctx context.Context, ref Ref, id, old ID) error {
 	if err := checkOwn(ref); err != nil {
 		return err
 	}
+	return r.moveRef(ctx, ref, id, old)
+}
+
+func (r *Repo) moveRef(ctx context.Context, ref Ref, id, old ID) error {
 	_, err := r.run(ctx, Command{Args: []string{"update-ref", "--no-deref", "--", ref.name, id.hex, old.hex}})
 	if err == nil {
 		return nil

@@ -38,8 +38,8 @@ const version = 1
 const schema = `
 CREATE TABLE position (
   one INTEGER PRIMARY KEY CHECK (one = 1),
-  root TEXT NOT NULL, commit_id TEXT NOT NULL, committed TEXT NOT NULL, read TEXT NOT NULL,
-  seq INTEGER NOT NULL, sealed INTEGER NOT NULL
+  commit_id TEXT NOT NULL, committed TEXT NOT NULL, read TEXT NOT NULL,
+  seq INTEGER NOT NULL, sealed INTEGER NOT NULL, sealed_seq INTEGER NOT NULL
 );
 CREATE TABLE segment (number INTEGER PRIMARY KEY, object TEXT NOT NULL);
 CREATE TABLE event (seq INTEGER PRIMARY KEY, key TEXT NOT NULL, node TEXT NOT NULL, bytes BLOB NOT NULL);
@@ -51,12 +51,12 @@ CREATE TABLE refusal (place TEXT NOT NULL, node TEXT NOT NULL, step TEXT NOT NUL
 
 // Position is how far the log was read.
 type Position struct {
-	Root      string    // the commit that the log begins with
 	Commit    string    // the tip that was read; empty: nothing was
 	Committed time.Time // the tip's own time
 	Read      time.Time // when it was read
-	Seq       int64     // the place of the newest event, 0 for none
+	Seq       int64     // the newest place that is taken, 0 for none
 	Sealed    int       // how many segments there are
+	SealedSeq int64     // the newest place in them, 0 for none
 }
 
 // Damaged is the error of an index that must be made anew.

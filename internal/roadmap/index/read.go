@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -49,8 +48,8 @@ func (v *View) Position() Position { return v.at }
 func position(q querier) (Position, error) {
 	var p Position
 	var committed, read string
-	err := q.QueryRow(`SELECT root, commit_id, committed, read, seq, sealed FROM position`).
-		Scan(&p.Root, &p.Commit, &committed, &read, &p.Seq, &p.Sealed)
+	err := q.QueryRow(`SELECT commit_id, committed, read, seq, sealed, sealed_seq FROM position`).
+		Scan(&p.Commit, &committed, &read, &p.Seq, &p.Sealed, &p.SealedSeq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Position{}, nil
 	}
@@ -157,8 +156,8 @@ func state(q querier, n event.Node) (history.State, error) {
 }
 
 func unmarshal(data []byte) (history.State, error) {
-	var s history.State
-	if err := json.Unmarshal(data, &s); err != nil {
+	s, err := history.DecodeState(data)
+	if err != nil {
 		return s, &Damaged{Reason: "it holds a state that is none", Err: err}
 	}
 	return s, nil

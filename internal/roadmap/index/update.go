@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -31,9 +30,12 @@ type Segment struct {
 type Update struct {
 	From     string // the commit that the index must stand at
 	To       Position
-	Events   []event.Envelope // in the order of the log
+	Events   []event.Envelope // new ones, in the order of the log
+	Segments []Segment        // new ones
+	// Refusals is what could not be read. Those of segments are new ones; all
+	// others stand in the place of what was said before, where Reread says so.
 	Refusals []Refusal
-	Segments []Segment
+	Reread   bool
 }
 
 // ErrMoved: the index does not stand where the update begins. Somebody else
@@ -94,7 +96,7 @@ func extendNodes(tx *sql.Tx, u Update) error {
 		if err != nil {
 			return err
 		}
-		data, err := json.Marshal(state)
+		data, err := state.Encode()
 		if err != nil {
 			return err
 		}
@@ -126,6 +128,11 @@ func extend(tx *sql.Tx, n event.Node, fresh []event.Event) (history.State, error
 }
 
 func insertRest(tx *sql.Tx, u Update) error {
+	if u.Reread {
+		if _, err := tx.Exec(`DELETE FROM refusal WHERE place NOT LIKE 'segments/%'`); err != nil {
+			return err
+		}
+	}
 	for _, r := range u.Refusals {
 		if _, err := tx.Exec(`INSERT INTO refusal (place, node, step, reason) VALUES (?, ?, ?, ?)`, r.Place, string(r.Node), r.Step, r.Reason); err != nil {
 			return err
@@ -137,8 +144,8 @@ func insertRest(tx *sql.Tx, u Update) error {
 		}
 	}
 	p := u.To
-	_, err := tx.Exec(`INSERT OR REPLACE INTO position (one, root, commit_id, committed, read, seq, sealed) VALUES (1, ?, ?, ?, ?, ?, ?)`,
-		p.Root, p.Commit, stamp(p.Committed), stamp(p.Read), p.Seq, p.Sealed)
+	_, err := tx.Exec(`INSERT OR REPLACE INTO position (one, commit_id, committed, read, seq, sealed, sealed_seq) VALUES (1, ?, ?, ?, ?, ?, ?)`,
+		p.Commit, stamp(p.Committed), stamp(p.Read), p.Seq, p.Sealed, p.SealedSeq)
 	return err
 }
 

@@ -1,0 +1,257 @@
+package carrier
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"holdfast/internal/problem"
+	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/history"
+	"holdfast/internal/roadmap/index"
+	"holdfast/internal/roadmap/queue"
+)
+
+// draft is what the commands that wait amount to on top of the index.
+type draft struct {
+	at      index.Position
+	tail    []event.Envelope // what the tail has now
+	fresh   []drafted        // new events
+	present []decided        // in the log already
+	refused []decided        // against what the index says
+}
+
+type drafted struct {
+	pending  pending
+	envelope event.Envelope
+}
+
+type decided struct {
+	pending pending
+	ended   queue.Ended
+}
+
+// drafting makes a draft: states are those of the index and of what is drafted so
+// far.
+type drafting struct {
+	view    *index.View
+	refused map[event.Node]index.Refusal
+	states  map[event.Node]history.State
+	fresh   map[event.Node][]event.Event
+	keys    map[event.Key]pending
+}
+
+// plan decides each command that waits, in order, each on top of those before.
+func (p *publication) plan(ctx context.Context) (draft, error) {
+	view, err := p.carrier.index().View(ctx)
+	if err != nil {
+		return draft{}, err
+	}
+	defer view.Close()
+	k, err := knownOf(view)
+	if err != nil {
+		return draft{}, err
+	}
+	d := draft{at: k.at, tail: k.tail}
+	if k.at.Commit == "" { // nothing was read, so there is nothing to build on
+		for _, w := range p.waiting {
+			d.refused = append(d.refused, decided{w, queue.Refused{Problem: errNoPlan}})
+		}
+		return d, nil
+	}
+	ds := drafting{
+		view: view, states: map[event.Node]history.State{}, fresh: map[event.Node][]event.Event{},
+		keys: map[event.Key]pending{},
+	}
+	if ds.refused, err = refusedNodes(view); err != nil {
+		return draft{}, err
+	}
+	seq := k.at.Seq
+	for _, w := range p.waiting {
+		present, ended, err := p.lookUp(ds, w, k.at)
+		if err != nil {
+			return draft{}, err
+		}
+		if present {
+			d.present = append(d.present, decided{w, ended})
+			continue
+		}
+		e, err := ds.next(w)
+		var no *problem.Error
+		switch {
+		case errors.As(err, &no):
+			d.refused = append(d.refused, decided{w, queue.Refused{Problem: no}})
+		case err != nil:
+			return draft{}, err
+		default:
+			seq++
+			d.fresh = append(d.fresh, drafted{w, event.Envelope{Seq: seq, Key: w.command.Key, Event: e}})
+		}
+	}
+	return d, nil
+}
+
+// refusedNodes is which nodes cannot be trusted to be whole.
+func refusedNodes(view *index.View) (map[event.Node]index.Refusal, error) {
+	list, err := view.Refusals()
+	nodes := map[event.Node]index.Refusal{}
+	for _, r := range list {
+		if _, ok := nodes[r.Node]; !ok && r.Node != "" {
+			nodes[r.Node] = r
+		}
+	}
+	return nodes, err
+}
+
+// lookUp asks whether the command is in the log already. It comes before all
+// other questions, so that a repeated command succeeds whatever came after it.
+func (p *publication) lookUp(ds drafting, w pending, at index.Position) (bool, queue.Ended, error) {
+	env, ok, err := ds.view.ByKey(w.command.Key)
+	if err != nil || !ok {
+		return false, nil, err
+	}
+	there := event.Command{Key: env.Key, Node: env.Event.Node(), Author: env.Event.Author(), Body: env.Event.Body()}
+	switch {
+	case !there.Same(w.command):
+		return true, queue.Refused{Problem: problem.From(queue.Conflict(w.command.Key), "")}, nil
+	case p.offered[w.command.Key] == env.Event.ID(): // a commit of this run, whose answer was lost
+		return true, queue.Appended{ID: env.Event.ID(), Commit: at.Commit}, nil
+	default:
+		return true, queue.AlreadyPresent{ID: env.Event.ID(), Commit: at.Commit}, nil
+	}
+}
+
+// next is the event of a command on top of its node, or why it may not be.
+func (ds drafting) next(w pending) (event.Event, error) {
+	c := w.command
+	if r, ok := ds.refused[c.Node]; ok {
+		return event.Event{}, problem.Refusal("node-refused", "Node %s cannot be read whole: at %s, %s. Nothing was appended.", c.Node, r.Place, r.Reason)
+	}
+	state, err := ds.state(c.Node)
+	if err != nil {
+		return event.Event{}, err
+	}
+	parents, err := parentsOf(state, c)
+	if err != nil {
+		return event.Event{}, err
+	}
+	if err := ds.admit(state, c, parents); err != nil {
+		return event.Event{}, err
+	}
+	e, err := c.Seal(parents)
+	if err != nil {
+		return event.Event{}, problem.Refusal(event.StepEvent, "It cannot become an event: %s. Nothing was appended.", err)
+	}
+	return e, ds.put(state, e)
+}
+
+// state is where a node stands after what is drafted so far.
+func (ds drafting) state(n event.Node) (history.State, error) {
+	if s, ok := ds.states[n]; ok {
+		return s, nil
+	}
+	s, ok, err := ds.view.State(n)
+	if err == nil && !ok {
+		s = history.StateOf(n, nil)
+	}
+	return s, err
+}
+
+// put adds an event to what is drafted.
+func (ds drafting) put(state history.State, e event.Event) error {
+	n := e.Node()
+	ds.fresh[n] = append(ds.fresh[n], e)
+	next, ok := state.Extend(e)
+	if !ok {
+		before, err := ds.view.Events(n)
+		if err != nil {
+			return err
+		}
+		next = history.StateOf(n, append(before, ds.fresh[n]...))
+	}
+	ds.states[n] = next
+	return nil
+}
+
+// admit asks the authority whether the command may follow.
+func (ds drafting) admit(state history.State, c event.Command, parents []event.ID) error {
+	if err := ds.checkLink(c); err != nil {
+		return err
+	}
+	var failed error
+	comments := func(id event.Comment) history.CommentStanding {
+		before, err := ds.view.Events(c.Node)
+		if err != nil {
+			failed = err
+			return history.CommentUnknown
+		}
+		return history.CommentOf(history.Order(append(before, ds.fresh[c.Node]...)), id)
+	}
+	d := event.Draft{Node: c.Node, Author: c.Author, Parents: parents, At: c.At, Body: c.Body}
+	if err := state.Admit(d, comments); failed == nil {
+		return err
+	}
+	return failed
+}
+
+// checkLink refuses a link to a node that is not there.
+func (ds drafting) checkLink(c event.Command) error {
+	link, ok := c.Body.(event.Linked)
+	if !ok {
+		return nil
+	}
+	s, err := ds.state(link.To)
+	if err == nil && s.Standing == nil {
+		return problem.Refusal(history.StepLink, "There is no node %s to link %s to. Nothing was appended.", link.To, c.Node)
+	}
+	return err
+}
+
+// parentsOf is what the command's event builds on: what the node has, if that is
+// what the command expects.
+func parentsOf(state history.State, c event.Command) ([]event.ID, error) {
+	heads := headsOf(state)
+	if len(c.Expect) > 0 && !sameSet(c.Expect, heads) {
+		return nil, problem.Refusal(history.StepRevision, "Node %s has moved on: it is at %s, and this builds on %s. Nothing was appended.", c.Node, shortIDs(heads), shortIDs(c.Expect)).
+			WithHint("look at it again: holdfast roadmap show %s", c.Node)
+	}
+	return heads, nil
+}
+
+func headsOf(s history.State) []event.ID {
+	switch standing := s.Standing.(type) {
+	case nil:
+		return []event.ID{}
+	case history.Forked:
+		return standing.Heads
+	default:
+		if s.Head == "" {
+			return []event.ID{}
+		}
+		return []event.ID{s.Head}
+	}
+}
+
+func sameSet(a, b []event.ID) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, id := range a {
+		if !slices.Contains(b, id) {
+			return false
+		}
+	}
+	return true
+}
+
+func shortIDs(list []event.ID) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	words := make([]string, len(list))
+	for i, id := range list {
+		words[i] = id.Short()
+	}
+	return strings.Join(words, " and ")
+}
