@@ -17,9 +17,13 @@ type Envelope struct {
 	Event Event
 }
 
+// MaxSeq is the last place that canonical JSON can name.
+const MaxSeq = 1<<53 - 1
+
 // MaxEnvelope is the most that an envelope's bytes may be.
 const MaxEnvelope = MaxBytes + 1024
 
+// wireEnvelope is an envelope's members, in their order.
 type wireEnvelope struct {
 	Event json.RawMessage `json:"event"`
 	ID    string          `json:"id"`
@@ -45,11 +49,11 @@ func (e Envelope) Bytes() []byte {
 // The error is a [*Fault].
 func DecodeEnvelope(data []byte) (Envelope, error) {
 	if len(data) > MaxEnvelope {
-		return Envelope{}, &Fault{Step: StepTooLarge, Node: nodeOf(data), Reason: fmt.Sprintf("it has %d bytes, and an event has at most %d", len(data), MaxBytes)}
+		return Envelope{}, tooLarge(len(data), nodeIn(data, "event"))
 	}
 	var w wireEnvelope
 	if err := json.Unmarshal(data, &w); err != nil {
-		return Envelope{}, &Fault{Step: StepEnvelope, Node: nodeOf(data), Reason: "it is no envelope: " + reason(data, err)}
+		return Envelope{}, &Fault{Step: StepEnvelope, Node: nodeIn(data, "event"), Reason: "it is no envelope: " + reason(data, err)}
 	}
 	e, err := Decode(w.Event)
 	if err != nil {
@@ -61,8 +65,8 @@ func DecodeEnvelope(data []byte) (Envelope, error) {
 		return Envelope{}, &Fault{Step: StepIdentity, Node: e.Node(), Reason: fmt.Sprintf("its id is %s, and that of its bytes is %s", clip(w.ID), e.id)}
 	case !keyShape.MatchString(w.Key):
 		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its key is no operation key"}
-	case w.Seq < 1:
-		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its seq is not a place from 1"}
+	case w.Seq < 1 || w.Seq > MaxSeq:
+		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its seq is no place in a log: a whole number from 1"}
 	case string(env.Bytes()) != string(data):
 		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its bytes are not the canonical ones: " + reason(data, nil)}
 	}
@@ -79,18 +83,4 @@ func reason(data []byte, err error) string {
 		return err.Error()
 	}
 	return "another order or spelling"
-}
-
-// nodeOf is the node of an envelope that is otherwise unreadable, as far as
-// anything can be told.
-func nodeOf(data []byte) Node {
-	var w struct {
-		Event struct {
-			Node string `json:"node"`
-		} `json:"event"`
-	}
-	if len(data) > 16*MaxEnvelope || json.Unmarshal(data, &w) != nil || len(w.Event.Node) > MaxNode || !nodeShape.MatchString(w.Event.Node) {
-		return ""
-	}
-	return Node(w.Event.Node)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"holdfast/internal/canon"
@@ -71,63 +72,55 @@ func (d Draft) wire() wire {
 // the node where that could be read.
 func Decode(data []byte) (Event, error) {
 	if len(data) > MaxBytes {
-		return Event{}, &Fault{Step: StepTooLarge, Reason: "it is larger than an event may be"}
+		return Event{}, tooLarge(len(data), nodeIn(data))
 	}
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
-		return Event{}, explain(data, w)
+		return Event{}, explain(data)
 	}
-	d, err := w.draft()
-	if err != nil {
-		return Event{}, err
+	d, fault := w.draft()
+	if fault == nil {
+		fault = d.check()
 	}
-	if err := d.check(); err != nil {
-		return Event{}, err
+	if fault != nil {
+		return Event{}, fault.in(data)
 	}
 	again := d.wire().canonical()
 	if !bytes.Equal(again, data) {
-		return Event{}, explain(data, w)
+		return Event{}, explain(data)
 	}
 	sum := sha256.Sum256(data)
 	return Event{draft: d, id: ID(hex.EncodeToString(sum[:])), bytes: again}, nil
 }
 
 // explain says why bytes are no event that do not come out again as they were.
-func explain(data []byte, w wire) error {
-	node := Node("")
-	if nodeShape.MatchString(w.Node) && len(w.Node) <= MaxNode {
-		node = Node(w.Node)
-	}
-	if err := canon.Scan(data); err != nil {
-		return &Fault{Step: StepEvent, Node: node, Reason: err.Error()}
-	}
+func explain(data []byte) error {
+	fault := &Fault{Step: StepEvent, Node: nodeIn(data)}
 	var strict wire
 	if err := canon.Decode(data, &strict); err != nil {
-		return &Fault{Step: StepEvent, Node: node, Reason: err.Error()}
+		fault.Reason = err.Error()
+		return fault
 	}
-	return &Fault{Step: StepEvent, Node: node, Reason: "its bytes are not the canonical ones: a member that its kind does not have, an empty one, or another spelling"}
+	fault.Reason = "its bytes are not the canonical ones: a member that its kind does not have, an empty one, or another spelling"
+	return fault
 }
 
 // draft reads what the members say. Only what would not come out again as it
 // was is refused here; the rest is for check.
-func (w wire) draft() (Draft, error) {
-	node := Node("")
-	if nodeShape.MatchString(w.Node) && len(w.Node) <= MaxNode {
-		node = Node(w.Node)
-	}
+func (w wire) draft() (Draft, *Fault) {
 	if w.Schema != Schema {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "schema is not " + Schema}
+		return Draft{}, &Fault{Step: StepEvent, Reason: "schema is not " + Schema}
 	}
 	at, err := time.Parse(timeForm, w.RecordedAt)
 	if err != nil {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "recorded_at is no time such as 2026-01-31T23:59:59.000Z"}
+		return Draft{}, &Fault{Step: StepEvent, Reason: "recorded_at is no time such as 2026-01-31T23:59:59.000Z"}
 	}
 	if w.Parents == nil {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "parents is missing"}
+		return Draft{}, &Fault{Step: StepEvent, Reason: "parents is missing"}
 	}
 	read, ok := bodies[Kind(w.Kind)]
 	if !ok {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "kind " + clip(w.Kind) + " is unknown"}
+		return Draft{}, &Fault{Step: StepEvent, Reason: "kind " + strconv.Quote(clip(w.Kind)) + " is unknown"}
 	}
 	d := Draft{Node: Node(w.Node), Author: Principal(w.Author), Parents: make([]ID, len(w.Parents)), At: at, Body: read(w)}
 	for i, p := range w.Parents {
