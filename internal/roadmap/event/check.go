@@ -37,14 +37,14 @@ type Fault struct {
 // Error is the reason.
 func (f *Fault) Error() string { return f.Reason }
 
-// in is the fault of these bytes.
-func (f *Fault) in(data []byte) *Fault {
-	f.Node = nodeIn(data)
+// in is the fault of these bytes, in which the named members lead to the event.
+func (f *Fault) in(data []byte, members ...string) *Fault {
+	f.Node = nodeIn(data, members...)
 	return f
 }
 
-func tooLarge(size int, node Node) *Fault {
-	return &Fault{Step: StepTooLarge, Node: node, Reason: "it has " + strconv.Itoa(size) + " bytes, and an event has at most " + strconv.Itoa(MaxBytes)}
+func tooLarge(size int) *Fault {
+	return &Fault{Step: StepTooLarge, Reason: "it has " + strconv.Itoa(size) + " bytes, and an event has at most " + strconv.Itoa(MaxBytes)}
 }
 
 // checker collects the first thing that is wrong.
@@ -58,14 +58,12 @@ func (c *checker) refuse(member, why string) {
 	}
 }
 
-func (c *checker) fault(node Node) *Fault {
+// fault is nil where nothing is wrong.
+func (c *checker) fault() *Fault {
 	if c.reason == "" {
 		return nil
 	}
-	if !isNode(string(node)) {
-		node = ""
-	}
-	return &Fault{Step: c.step, Node: node, Reason: c.reason}
+	return &Fault{Step: c.step, Reason: c.reason}
 }
 
 func (c *checker) node(member, s string) {

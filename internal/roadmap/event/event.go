@@ -80,6 +80,9 @@ func (e Event) Kind() Kind { return e.draft.Body.Kind() }
 func (d Draft) Seal() (Event, error) {
 	d.At = d.At.UTC().Truncate(time.Millisecond)
 	if fault := d.check(); fault != nil {
+		if isNode(string(d.Node)) {
+			fault.Node = d.Node
+		}
 		return Event{}, fault
 	}
 	return Decode(d.wire().canonical())
@@ -90,7 +93,7 @@ func (d Draft) check() *Fault {
 	var c checker
 	if d.Body == nil {
 		c.refuse("kind", "is missing")
-		return c.fault(d.Node)
+		return c.fault()
 	}
 	c.node("node", string(d.Node))
 	c.principal("author", string(d.Author))
@@ -99,7 +102,7 @@ func (d Draft) check() *Fault {
 		c.refuse("recorded_at", "is no time between the years 1970 and 9999")
 	}
 	d.Body.check(&c)
-	return c.fault(d.Node)
+	return c.fault()
 }
 
 // parents checks how many there may be: none for the first event, several only

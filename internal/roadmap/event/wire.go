@@ -71,8 +71,16 @@ func (d Draft) wire() wire {
 // Decode reads the canonical bytes of one event. The error is a [*Fault], with
 // the node where that could be read.
 func Decode(data []byte) (Event, error) {
+	e, fault := decode(data)
+	if fault != nil {
+		return Event{}, fault.in(data)
+	}
+	return e, nil
+}
+
+func decode(data []byte) (Event, *Fault) {
 	if len(data) > MaxBytes {
-		return Event{}, tooLarge(len(data), nodeIn(data))
+		return Event{}, tooLarge(len(data))
 	}
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -83,7 +91,7 @@ func Decode(data []byte) (Event, error) {
 		fault = d.check()
 	}
 	if fault != nil {
-		return Event{}, fault.in(data)
+		return Event{}, fault
 	}
 	again := d.wire().canonical()
 	if !bytes.Equal(again, data) {
@@ -94,15 +102,12 @@ func Decode(data []byte) (Event, error) {
 }
 
 // explain says why bytes are no event that do not come out again as they were.
-func explain(data []byte) error {
-	fault := &Fault{Step: StepEvent, Node: nodeIn(data)}
+func explain(data []byte) *Fault {
 	var strict wire
 	if err := canon.Decode(data, &strict); err != nil {
-		fault.Reason = err.Error()
-		return fault
+		return &Fault{Step: StepEvent, Reason: err.Error()}
 	}
-	fault.Reason = "its bytes are not the canonical ones: a member that its kind does not have, an empty one, or another spelling"
-	return fault
+	return &Fault{Step: StepEvent, Reason: "its bytes are not the canonical ones: a member that its kind does not have, an empty one, or another spelling"}
 }
 
 // draft reads what the members say. Only what would not come out again as it
