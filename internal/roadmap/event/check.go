@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"holdfast/internal/problem"
@@ -36,6 +37,16 @@ type Fault struct {
 // Error is the reason.
 func (f *Fault) Error() string { return f.Reason }
 
+// in is the fault of these bytes, in which the named members lead to the event.
+func (f *Fault) in(data []byte, members ...string) *Fault {
+	f.Node = nodeIn(data, members...)
+	return f
+}
+
+func tooLarge(size int) *Fault {
+	return &Fault{Step: StepTooLarge, Reason: "it has " + strconv.Itoa(size) + " bytes, and an event has at most " + strconv.Itoa(MaxBytes)}
+}
+
 // checker collects the first thing that is wrong.
 type checker struct {
 	step, reason string
@@ -47,18 +58,16 @@ func (c *checker) refuse(member, why string) {
 	}
 }
 
-func (c *checker) fault(node Node) error {
+// fault is nil where nothing is wrong.
+func (c *checker) fault() *Fault {
 	if c.reason == "" {
 		return nil
 	}
-	if len(node) > MaxNode || !nodeShape.MatchString(string(node)) {
-		node = ""
-	}
-	return &Fault{Step: c.step, Node: node, Reason: c.reason}
+	return &Fault{Step: c.step, Reason: c.reason}
 }
 
 func (c *checker) node(member, s string) {
-	if len(s) > MaxNode || !nodeShape.MatchString(s) {
+	if !isNode(s) {
 		c.refuse(member, "is no name of a node: "+strconv.Quote(clip(s)))
 	}
 }
@@ -103,10 +112,14 @@ func (c *checker) line(member, s string) {
 	switch {
 	case len(s) > MaxLine:
 		c.refuse(member, "has "+strconv.Itoa(len(s))+" bytes, and a line has at most "+strconv.Itoa(MaxLine))
-	case strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }):
+	case strings.ContainsFunc(s, endsLine):
 		c.refuse(member, "is not one line of text")
 	}
 }
+
+// endsLine is true of what some reader takes for the end of a line, and of all
+// other control characters.
+func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 func (c *checker) maybeText(member, s string) {
 	if s != "" {

@@ -3,7 +3,6 @@ package event
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -37,7 +36,11 @@ func (c Command) Check() error {
 	}
 	ck.ids("expect", c.Expect)
 	c.asDraft().checkMembers(&ck)
-	return ck.fault(c.Node)
+	if fault := ck.fault(); fault != nil {
+		fault.Node = c.Node
+		return fault
+	}
+	return nil
 }
 
 func (c Command) asDraft() Draft {
@@ -54,34 +57,42 @@ func (c Command) Same(other Command) bool {
 func (c Command) Bytes() []byte {
 	c.At = c.At.UTC().Truncate(time.Millisecond)
 	w := c.asDraft().wire()
-	w.Schema, w.Parents, w.Key, w.Expect = CommandSchema, nil, string(c.Key), texts(c.Expect)
+	w.Schema, w.Parents, w.Key, w.Expect = CommandSchema, nil, string(c.Key), asStrings(c.Expect)
 	return w.canonical()
 }
 
 // DecodeCommand reads the canonical bytes of a command. The error is a [*Fault].
 func DecodeCommand(data []byte) (Command, error) {
-	if len(data) > MaxBytes {
-		return Command{}, &Fault{Step: StepTooLarge, Reason: fmt.Sprintf("it has %d bytes, and a command has at most %d", len(data), MaxBytes)}
-	}
-	var w wire
-	if err := json.Unmarshal(data, &w); err != nil {
-		return Command{}, explain(data, w)
-	}
-	d, err := w.draft(CommandSchema)
-	if err != nil {
-		return Command{}, err
-	}
-	c := Command{Key: Key(w.Key), Node: d.Node, Author: d.Author, At: d.At, Expect: ids(w.Expect), Body: d.Body}
-	if err := c.Check(); err != nil {
-		return Command{}, err
-	}
-	if !bytes.Equal(c.Bytes(), data) {
-		return Command{}, explain(data, w)
+	c, fault := decodeCommand(data)
+	if fault != nil {
+		return Command{}, fault.in(data)
 	}
 	return c, nil
 }
 
-func texts(list []ID) []string {
+func decodeCommand(data []byte) (Command, *Fault) {
+	if len(data) > MaxBytes {
+		return Command{}, tooLarge(len(data))
+	}
+	var w wire
+	if err := json.Unmarshal(data, &w); err != nil {
+		return Command{}, explain(data)
+	}
+	d, fault := w.draft(CommandSchema)
+	if fault != nil {
+		return Command{}, fault
+	}
+	c := Command{Key: Key(w.Key), Node: d.Node, Author: d.Author, At: d.At, Expect: ids(w.Expect), Body: d.Body}
+	if err := c.Check(); err != nil {
+		return Command{}, &Fault{Step: StepEvent, Reason: err.Error()}
+	}
+	if !bytes.Equal(c.Bytes(), data) {
+		return Command{}, explain(data)
+	}
+	return c, nil
+}
+
+func asStrings(list []ID) []string {
 	out := make([]string, len(list))
 	for i, id := range list {
 		out[i] = string(id)

@@ -17,9 +17,13 @@ type Envelope struct {
 	Event Event
 }
 
+// MaxSeq is the last place that canonical JSON can name.
+const MaxSeq = 1<<53 - 1
+
 // MaxEnvelope is the most that an envelope's bytes may be.
 const MaxEnvelope = MaxBytes + 1024
 
+// wireEnvelope is an envelope's members, in their order.
 type wireEnvelope struct {
 	Event json.RawMessage `json:"event"`
 	ID    string          `json:"id"`
@@ -44,29 +48,37 @@ func (e Envelope) Bytes() []byte {
 // DecodeEnvelope reads an envelope and the event in it. The id is computed anew.
 // The error is a [*Fault].
 func DecodeEnvelope(data []byte) (Envelope, error) {
+	env, fault := decodeEnvelope(data)
+	if fault != nil {
+		return Envelope{}, fault.in(data, "event")
+	}
+	return env, nil
+}
+
+func decodeEnvelope(data []byte) (Envelope, *Fault) {
 	if len(data) > MaxEnvelope {
-		return Envelope{}, &Fault{Step: StepTooLarge, Node: NodeOf(data), Reason: fmt.Sprintf("it has %d bytes, and an event has at most %d", len(data), MaxBytes)}
+		return Envelope{}, tooLarge(len(data))
 	}
 	var w wireEnvelope
 	if err := json.Unmarshal(data, &w); err != nil {
-		return Envelope{}, &Fault{Step: StepEnvelope, Node: NodeOf(data), Reason: "it is no envelope: " + reason(data, err)}
+		return Envelope{}, &Fault{Step: StepEnvelope, Reason: "it is no envelope: " + reason(data, err)}
 	}
-	e, err := Decode(w.Event)
-	if err != nil {
-		return Envelope{}, err
+	e, fault := decode(w.Event)
+	if fault != nil {
+		return Envelope{}, fault
 	}
 	env := Envelope{Seq: w.Seq, Key: Key(w.Key), Event: e}
 	switch {
 	case w.ID != string(e.id):
-		return Envelope{}, &Fault{Step: StepIdentity, Node: e.Node(), Reason: fmt.Sprintf("its id is %s, and that of its bytes is %s", clip(w.ID), e.id)}
+		fault = &Fault{Step: StepIdentity, Reason: fmt.Sprintf("its id is %q, and that of its bytes is %s", clip(w.ID), e.id)}
 	case !keyShape.MatchString(w.Key):
-		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its key is no operation key"}
-	case w.Seq < 1:
-		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its seq is not a place from 1"}
+		fault = &Fault{Step: StepEnvelope, Reason: "its key is no operation key"}
+	case w.Seq < 1 || w.Seq > MaxSeq:
+		fault = &Fault{Step: StepEnvelope, Reason: "its seq is no place in a log: a whole number from 1"}
 	case string(env.Bytes()) != string(data):
-		return Envelope{}, &Fault{Step: StepEnvelope, Node: e.Node(), Reason: "its bytes are not the canonical ones: " + reason(data, nil)}
+		fault = &Fault{Step: StepEnvelope, Reason: "its bytes are not the canonical ones: " + reason(data, nil)}
 	}
-	return env, nil
+	return env, fault
 }
 
 // reason is what is wrong with an envelope's bytes, as exactly as it can be told.
@@ -79,18 +91,4 @@ func reason(data []byte, err error) string {
 		return err.Error()
 	}
 	return "another order or spelling"
-}
-
-// NodeOf is the node of an envelope that is otherwise unreadable, as far as
-// anything can be told.
-func NodeOf(data []byte) Node {
-	var w struct {
-		Event struct {
-			Node string `json:"node"`
-		} `json:"event"`
-	}
-	if len(data) > 16*MaxEnvelope || json.Unmarshal(data, &w) != nil || len(w.Event.Node) > MaxNode || !nodeShape.MatchString(w.Event.Node) {
-		return ""
-	}
-	return Node(w.Event.Node)
 }

@@ -23,9 +23,6 @@
 package event
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -77,29 +74,28 @@ func (e Event) Body() Body { return e.draft.Body }
 // Kind is the public name of what it states.
 func (e Event) Kind() Kind { return e.draft.Body.Kind() }
 
-// Seal checks the draft and makes the event. The error is a [*Fault].
+// Seal checks the draft and makes the event. The error is a [*Fault]. What the
+// event says is read from its own bytes, so that it shares nothing with the draft
+// and is what every other reader will see.
 func (d Draft) Seal() (Event, error) {
 	d.At = d.At.UTC().Truncate(time.Millisecond)
-	d.Parents = slices.Clone(d.Parents)
-	if err := d.check(); err != nil {
-		return Event{}, err
+	if fault := d.check(); fault != nil {
+		if isNode(string(d.Node)) {
+			fault.Node = d.Node
+		}
+		return Event{}, fault
 	}
-	bytes := d.wire().canonical()
-	if len(bytes) > MaxBytes {
-		return Event{}, &Fault{Step: StepTooLarge, Node: d.Node, Reason: fmt.Sprintf("it has %d bytes, and an event has at most %d", len(bytes), MaxBytes)}
-	}
-	sum := sha256.Sum256(bytes)
-	return Event{draft: d, id: ID(hex.EncodeToString(sum[:])), bytes: bytes}, nil
+	return Decode(d.wire().canonical())
 }
 
 // check says what is wrong with a draft.
-func (d Draft) check() error {
+func (d Draft) check() *Fault {
 	var c checker
 	d.checkMembers(&c)
 	if c.reason == "" {
 		c.parents(d)
 	}
-	return c.fault(d.Node)
+	return c.fault()
 }
 
 // checkMembers checks all but the parents.

@@ -78,11 +78,13 @@ const maxPrincipal = 256
 
 // ParseNode reads a node's name.
 func ParseNode(s string) (Node, error) {
-	if len(s) > MaxNode || !nodeShape.MatchString(s) {
+	if !isNode(s) {
 		return "", problem.New(problem.Usage, "node", "%q is no name of a node: lower-case letters and digits in words joined by hyphens, such as fix-login, at most %d in all.", clip(s), MaxNode)
 	}
 	return Node(s), nil
 }
+
+func isNode(s string) bool { return len(s) <= MaxNode && nodeShape.MatchString(s) }
 
 // ParseID reads an event's id.
 func ParseID(s string) (ID, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"holdfast/internal/canon"
@@ -62,7 +63,7 @@ type wireOutcome struct {
 func (d Draft) wire() wire {
 	w := wire{
 		Schema: Schema, Node: string(d.Node), Author: string(d.Author), Kind: string(d.Body.Kind()),
-		Parents: texts(d.Parents), RecordedAt: d.At.Format(timeForm),
+		Parents: asStrings(d.Parents), RecordedAt: d.At.Format(timeForm),
 	}
 	d.Body.write(&w)
 	return w
@@ -71,64 +72,61 @@ func (d Draft) wire() wire {
 // Decode reads the canonical bytes of one event. The error is a [*Fault], with
 // the node where that could be read.
 func Decode(data []byte) (Event, error) {
+	e, fault := decode(data)
+	if fault != nil {
+		return Event{}, fault.in(data)
+	}
+	return e, nil
+}
+
+func decode(data []byte) (Event, *Fault) {
 	if len(data) > MaxBytes {
-		return Event{}, &Fault{Step: StepTooLarge, Reason: "it is larger than an event may be"}
+		return Event{}, tooLarge(len(data))
 	}
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
-		return Event{}, explain(data, w)
+		return Event{}, explain(data)
 	}
-	d, err := w.draft(Schema)
-	if err != nil {
-		return Event{}, err
+	d, fault := w.draft(Schema)
+	if fault == nil && w.Parents == nil {
+		fault = &Fault{Step: StepEvent, Reason: "parents is missing"}
 	}
-	if w.Parents == nil {
-		return Event{}, &Fault{Step: StepEvent, Node: d.Node, Reason: "parents is missing"}
+	if fault == nil {
+		fault = d.check()
 	}
-	if err := d.check(); err != nil {
-		return Event{}, err
+	if fault != nil {
+		return Event{}, fault
 	}
 	again := d.wire().canonical()
 	if !bytes.Equal(again, data) {
-		return Event{}, explain(data, w)
+		return Event{}, explain(data)
 	}
 	sum := sha256.Sum256(data)
 	return Event{draft: d, id: ID(hex.EncodeToString(sum[:])), bytes: again}, nil
 }
 
 // explain says why bytes are no event that do not come out again as they were.
-func explain(data []byte, w wire) error {
-	node := Node("")
-	if nodeShape.MatchString(w.Node) && len(w.Node) <= MaxNode {
-		node = Node(w.Node)
-	}
-	if err := canon.Scan(data); err != nil {
-		return &Fault{Step: StepEvent, Node: node, Reason: err.Error()}
-	}
+func explain(data []byte) *Fault {
 	var strict wire
 	if err := canon.Decode(data, &strict); err != nil {
-		return &Fault{Step: StepEvent, Node: node, Reason: err.Error()}
+		return &Fault{Step: StepEvent, Reason: err.Error()}
 	}
-	return &Fault{Step: StepEvent, Node: node, Reason: "its bytes are not the canonical ones: a member that its kind does not have, an empty one, or another spelling"}
+	return &Fault{Step: StepEvent, Reason: "its bytes are not the canonical ones: a member that its kind does not have, an empty one, or another spelling"}
 }
 
 // draft reads what the members say. Only what would not come out again as it
 // was is refused here; the rest is for check.
-func (w wire) draft(schema string) (Draft, error) {
-	node := Node("")
-	if nodeShape.MatchString(w.Node) && len(w.Node) <= MaxNode {
-		node = Node(w.Node)
-	}
+func (w wire) draft(schema string) (Draft, *Fault) {
 	if w.Schema != schema {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "schema is not " + schema}
+		return Draft{}, &Fault{Step: StepEvent, Reason: "schema is not " + schema}
 	}
 	at, err := time.Parse(timeForm, w.RecordedAt)
 	if err != nil {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "recorded_at is no time such as 2026-01-31T23:59:59.000Z"}
+		return Draft{}, &Fault{Step: StepEvent, Reason: "recorded_at is no time such as 2026-01-31T23:59:59.000Z"}
 	}
 	read, ok := bodies[Kind(w.Kind)]
 	if !ok {
-		return Draft{}, &Fault{Step: StepEvent, Node: node, Reason: "kind " + clip(w.Kind) + " is unknown"}
+		return Draft{}, &Fault{Step: StepEvent, Reason: "kind " + strconv.Quote(clip(w.Kind)) + " is unknown"}
 	}
 	return Draft{Node: Node(w.Node), Author: Principal(w.Author), Parents: ids(w.Parents), At: at, Body: read(w)}, nil
 }

@@ -2,7 +2,6 @@ package history
 
 import (
 	"slices"
-	"time"
 
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/event"
@@ -150,7 +149,7 @@ func (s State) refuseClaim(b event.Claimed) *problem.Error {
 		if s.Holder == b.Assignee {
 			holds = "already holds"
 		}
-		return problem.Refusal(StepClaimHeld, "%s %s %s%s. Nothing was recorded.", s.Holder.Subject(), holds, s.Node, s.since()).
+		return problem.Refusal(StepClaimHeld, "%s %s %s since %s. Nothing was recorded.", s.Holder.Subject(), holds, s.Node, s.Since.UTC().Format("2006-01-02 15:04 MST")).
 			WithHint("Once it is released, it can be claimed.")
 	}
 	switch s.Standing.(type) {
@@ -159,20 +158,6 @@ func (s State) refuseClaim(b event.Claimed) *problem.Error {
 	case Claimed, InProgress, Blocked, ReadyForReview, Accepted, Dropped, Forked, Incomplete:
 	}
 	return s.unfit(event.KindClaimed, "It can be claimed while it is open, or was handed back.")
-}
-
-// since says since when the holder holds it, by the clock of whoever said so.
-func (s State) since() string {
-	at := time.Time{}
-	if r, ok := s.Standing.(ReadyForReview); ok && r.Result.Event == s.Head {
-		at = s.Updated.At
-	} else if i, ok := s.claim(s.Claim); ok && s.Claims[i].Assignee == s.Holder {
-		at = s.Claims[i].At
-	}
-	if at.IsZero() {
-		return ""
-	}
-	return " since " + at.UTC().Format("2006-01-02 15:04 MST")
 }
 
 // refuseMove is for what only moves the standing.

@@ -1,12 +1,14 @@
 package history
 
 import (
+	"slices"
+
 	"holdfast/internal/roadmap/event"
 )
 
 // Detail is what a node's own page shows beyond its [State].
 type Detail struct {
-	Comments []CommentState // in the order in which they were made, those aside last
+	Comments []CommentState // as they were made; those of lines that were not kept come last
 	Receipts []ReceiptState // oldest first
 	Results  []Returned     // oldest first
 	Timeline []event.Event  // what folds, oldest first
@@ -15,15 +17,15 @@ type Detail struct {
 
 // CommentState is a comment as it is now.
 type CommentState struct {
+	Event   event.ID // that made it, which is its name where two have the same
 	Comment event.Comment
-	Parent  event.Comment // that it answers to; may be empty
-	Body    string        // empty where it was deleted
+	Answers event.ID // the Event of an earlier comment; may be empty
+	Body    string   // empty where it was deleted
 	Made    Stamp
-	Changed Stamp // its last edit or its deletion; zero where there was none
+	Changed Stamp // its last edit, or its deletion; zero where there was none
 	Edited  bool
 	Deleted bool
-	Aside   bool     // it was made on a line that was not kept
-	Event   event.ID // that made it
+	Aside   bool // it was made on a line that was not kept
 }
 
 // ReceiptState is evidence that was pointed at.
@@ -41,119 +43,132 @@ type Returned struct {
 	Effective bool // it named a claim of the line, and its attempt had returned none before
 }
 
-// Details reads the rest of an ordered history. It is total, as [Fold] is.
+// Details reads the rest of an ordered history. It is total, as [Fold] is. What
+// names a comment means one that was made before.
 func Details(o Ordered) Detail {
-	d := &details{out: Detail{Timeline: o.line, Aside: o.aside}, byID: map[event.ID]event.Event{}, own: map[event.Comment]int{}}
-	for _, e := range o.aside {
-		d.byID[e.ID()] = e
-		d.asideEvent(e)
+	d := details{
+		out:   Detail{Timeline: o.line, Aside: o.aside},
+		made:  map[event.ID]*CommentState{},
+		line:  map[event.Comment]*CommentState{},
+		other: map[event.Comment]*CommentState{},
+		aside: setOf(o.aside),
 	}
-	asides := d.out.Comments
-	d.out.Comments = nil
-	d.aside = asides
-	var s State
-	for _, e := range o.line {
-		d.lineEvent(e, s)
-		s.apply(e)
+	for _, e := range o.all() {
+		if _, aside := d.aside[e.ID()]; aside {
+			d.comment(e, d.onItsWay)
+		} else {
+			d.comment(e, d.named)
+			d.rest(e)
+		}
 	}
-	d.out.Comments = append(d.out.Comments, d.aside...)
+	for _, aside := range []bool{false, true} {
+		for _, c := range d.order {
+			if c.Aside == aside {
+				d.out.Comments = append(d.out.Comments, *c)
+			}
+		}
+	}
 	return d.out
+}
+
+// all is every event, after its parents.
+func (o Ordered) all() []event.Event {
+	if len(o.aside) == 0 {
+		return o.line
+	}
+	return setOf(slices.Concat(o.line, o.aside)).topological()
 }
 
 // details is one reading.
 type details struct {
 	out   Detail
-	own   map[event.Comment]int // comments of the line, by their place in out
-	aside []CommentState
-	byID  map[event.ID]event.Event // the events aside
+	state State // of the line so far
+	aside set
+	order []*CommentState
+	made  map[event.ID]*CommentState
+	line  map[event.Comment]*CommentState
+	other map[event.Comment]*CommentState // the first made aside by that name
 }
 
-// lineEvent reads the next event of the line, before which the node stood at s.
-func (d *details) lineEvent(e event.Event, s State) {
+// comment reads what an event says of a comment. find is how it finds the one
+// that it means, nil where there is none.
+func (d *details) comment(e event.Event, find func(event.Event, event.Comment) *CommentState) {
 	switch b := e.Body().(type) {
 	case event.CommentCreated:
-		if _, there := d.own[b.Comment]; !there {
-			d.own[b.Comment] = len(d.out.Comments)
-			d.out.Comments = append(d.out.Comments, made(e, b))
-		}
+		d.create(e, b, find)
 	case event.CommentEdited:
-		d.find(b.Comment).edit(e, b.Body)
+		if c := find(e, b.Comment); c != nil && !c.Deleted {
+			c.Body, c.Edited, c.Changed = b.Body, true, stampOf(e)
+		}
 	case event.CommentDeleted:
-		d.find(b.Comment).drop(e)
-	case event.Receipt:
-		d.out.Receipts = append(d.out.Receipts, ReceiptState{Receipt: b, Made: stampOf(e), Event: e.ID()})
-	case event.ResultReturned:
-		_, known := s.claim(b.Claim)
-		d.out.Results = append(d.out.Results, Returned{Result: b, Made: stampOf(e), Event: e.ID(), Effective: known && !s.returned(b.Attempt)})
+		if c := find(e, b.Comment); c != nil && !c.Deleted {
+			c.Body, c.Deleted, c.Changed = "", true, stampOf(e)
+		}
 	default:
 	}
 }
 
-// asideEvent reads an event aside. Only comments stay, and an edit reaches only
-// what was made on its own line, aside too.
-func (d *details) asideEvent(e event.Event) {
-	switch b := e.Body().(type) {
-	case event.CommentCreated:
-		if d.before(e, b.Comment) == nil {
-			c := made(e, b)
-			c.Aside = true
-			d.out.Comments = append(d.out.Comments, c)
-		}
-	case event.CommentEdited:
-		d.before(e, b.Comment).edit(e, b.Body)
-	case event.CommentDeleted:
-		d.before(e, b.Comment).drop(e)
-	default:
+// create makes a comment, unless its own line has one by that name.
+func (d *details) create(e event.Event, b event.CommentCreated, find func(event.Event, event.Comment) *CommentState) {
+	_, aside := d.aside[e.ID()]
+	if old := find(e, b.Comment); old != nil && old.Aside == aside {
+		return
+	}
+	c := &CommentState{Event: e.ID(), Comment: b.Comment, Body: b.Body, Made: stampOf(e), Aside: aside}
+	answered := find(e, b.Parent)
+	if answered == nil {
+		answered = d.line[b.Parent]
+	}
+	if answered != nil {
+		c.Answers = answered.Event
+	}
+	d.order = append(d.order, c)
+	d.made[c.Event] = c
+	if !aside {
+		d.line[c.Comment] = c
+	} else if d.other[c.Comment] == nil {
+		d.other[c.Comment] = c
 	}
 }
 
-// before is the comment that was made on the way to e, on its line aside.
-func (d *details) before(e event.Event, name event.Comment) *CommentState {
+// named is the comment that an event of the line means: one of the line, else the
+// first that was set aside.
+func (d *details) named(_ event.Event, name event.Comment) *CommentState {
+	if c := d.line[name]; c != nil {
+		return c
+	}
+	return d.other[name]
+}
+
+// onItsWay is the comment that an event aside means: one that was made before it
+// on its own way, and aside too. What the line says of its comments stays.
+func (d *details) onItsWay(e event.Event, name event.Comment) *CommentState {
 	for id, more := before(e); more; {
-		p, aside := d.byID[id]
+		if c := d.made[id]; c != nil && c.Aside && c.Comment == name {
+			return c
+		}
+		p, aside := d.aside[id]
 		if !aside {
 			return nil
-		}
-		for i := range d.out.Comments {
-			if c := &d.out.Comments[i]; c.Event == id && c.Comment == name {
-				return c
-			}
 		}
 		id, more = before(p)
 	}
 	return nil
 }
 
-// find is the comment of that name: the line's, else the first aside.
-func (d *details) find(name event.Comment) *CommentState {
-	if i, ok := d.own[name]; ok {
-		return &d.out.Comments[i]
+// rest reads what only the line says.
+func (d *details) rest(e event.Event) {
+	switch b := e.Body().(type) {
+	case event.Receipt:
+		d.out.Receipts = append(d.out.Receipts, ReceiptState{Receipt: b, Made: stampOf(e), Event: e.ID()})
+	case event.ResultReturned:
+		_, known := d.state.claim(b.Claim)
+		d.out.Results = append(d.out.Results, Returned{
+			Result: b, Made: stampOf(e), Event: e.ID(), Effective: known && !d.state.returned(b.Attempt),
+		})
+	default:
 	}
-	for i := range d.aside {
-		if d.aside[i].Comment == name {
-			return &d.aside[i]
-		}
-	}
-	return nil
-}
-
-func made(e event.Event, b event.CommentCreated) CommentState {
-	return CommentState{Comment: b.Comment, Parent: b.Parent, Body: b.Body, Made: stampOf(e), Event: e.ID()}
-}
-
-// edit changes nothing where there is no such comment, or no more.
-func (c *CommentState) edit(e event.Event, body string) {
-	if c == nil || c.Deleted {
-		return
-	}
-	c.Body, c.Edited, c.Changed = body, true, stampOf(e)
-}
-
-func (c *CommentState) drop(e event.Event) {
-	if c == nil || c.Deleted {
-		return
-	}
-	c.Body, c.Deleted, c.Changed = "", true, stampOf(e)
+	d.state.apply(e)
 }
 
 // standing is where the comment stands that a later event by that name means.

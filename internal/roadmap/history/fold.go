@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"holdfast/internal/roadmap/event"
 )
@@ -34,7 +35,7 @@ func (s *State) apply(e event.Event) {
 		s.Standing = Blocked{By: e.Author(), Reason: b.Reason}
 	case event.HandedBack:
 		s.Standing = HandedBack{By: e.Author(), Reason: b.Reason}
-		s.Holder = ""
+		s.Holder, s.Since = "", time.Time{}
 	case event.ResultReturned:
 		s.result(e, b)
 	case event.Accepted:
@@ -51,11 +52,13 @@ func (s *State) apply(e event.Event) {
 }
 
 // letGo: nobody holds it, and nobody waits to have it back.
-func (s *State) letGo() { s.Holder, s.ReturnTo, s.Claim = "", "", "" }
+func (s *State) letGo() {
+	s.Holder, s.Since, s.ReturnTo, s.Claim = "", time.Time{}, "", ""
+}
 
 func (s *State) claimed(e event.Event, b event.Claimed) {
 	s.Standing = Claimed{By: b.Assignee, Since: e.At()}
-	s.Holder, s.ReturnTo, s.Claim = b.Assignee, b.ReturnTo, e.ID()
+	s.Holder, s.Since, s.ReturnTo, s.Claim = b.Assignee, e.At(), b.ReturnTo, e.ID()
 	s.Claims = append(s.Claims, Claim{Event: e.ID(), Assignee: b.Assignee, ReturnTo: b.ReturnTo, At: e.At()})
 }
 
@@ -77,7 +80,7 @@ func (s *State) result(e event.Event, b event.ResultReturned) {
 			s.Standing = ReadyForReview{By: e.Author(), Result: Result{
 				Event: e.ID(), Attempt: b.Attempt, Claim: b.Claim, Head: out.Head, Booth: out.Booth,
 			}}
-			s.Holder, s.ReturnTo, s.Claim = c.ReturnTo, c.ReturnTo, c.Event
+			s.Holder, s.Since, s.ReturnTo, s.Claim = c.ReturnTo, e.At(), c.ReturnTo, c.Event
 		}
 	case event.Waiting:
 		if !closed {

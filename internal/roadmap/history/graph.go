@@ -180,7 +180,10 @@ func (r *ringer) visit(n event.Node) {
 // take empties the stack down to n. One node alone is a ring only if it blocks
 // itself.
 func (r *ringer) take(n event.Node, itself bool) {
-	i := slices.Index(r.stack, n)
+	i := len(r.stack) - 1
+	for r.stack[i] != n {
+		i--
+	}
 	members := r.stack[i:]
 	for _, m := range members {
 		r.on[m] = false

@@ -17,10 +17,11 @@ type State struct {
 	Card     event.Card
 	Standing Standing // nil for a node that is not there
 	Holder   event.Principal
-	ReturnTo event.Principal
-	Claim    event.ID // under which the holder holds it, or held it last; empty after a release
-	Claims   []Claim  // oldest first
-	Links    []Link   // sorted
+	Since    time.Time       // when it became the holder, by the clock of who said so
+	ReturnTo event.Principal // whom it goes to for review, or went back to
+	Claim    event.ID        // under which the holder holds it, or held it last; empty after a release
+	Claims   []Claim         // oldest first
+	Links    []Link          // sorted
 	Opened   Stamp
 	Updated  Stamp // by the head
 }

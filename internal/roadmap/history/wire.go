@@ -17,6 +17,7 @@ type wireState struct {
 	Card     wireCard        `json:"card"`
 	Standing *wireStanding   `json:"standing,omitempty"`
 	Holder   event.Principal `json:"holder,omitempty"`
+	Since    time.Time       `json:"since,omitzero"`
 	ReturnTo event.Principal `json:"return_to,omitempty"`
 	Claim    event.ID        `json:"claim,omitempty"`
 	Claims   []wireClaim     `json:"claims,omitempty"`
@@ -71,7 +72,7 @@ type wireStamp struct {
 func (s State) Encode() ([]byte, error) {
 	w := wireState{
 		Node: s.Node, Events: s.Events, Head: s.Head, Card: wireCard(s.Card), Standing: wireOf(s.Standing),
-		Holder: s.Holder, ReturnTo: s.ReturnTo, Claim: s.Claim, Opened: wireStamp(s.Opened), Updated: wireStamp(s.Updated),
+		Holder: s.Holder, Since: s.Since, ReturnTo: s.ReturnTo, Claim: s.Claim, Opened: wireStamp(s.Opened), Updated: wireStamp(s.Updated),
 	}
 	for _, c := range s.Claims {
 		w.Claims = append(w.Claims, wireClaim(c))
@@ -94,7 +95,7 @@ func DecodeState(data []byte) (State, error) {
 	}
 	s := State{
 		Node: w.Node, Events: w.Events, Head: w.Head, Card: event.Card(w.Card), Standing: standing,
-		Holder: w.Holder, ReturnTo: w.ReturnTo, Claim: w.Claim, Opened: Stamp(w.Opened), Updated: Stamp(w.Updated),
+		Holder: w.Holder, Since: w.Since, ReturnTo: w.ReturnTo, Claim: w.Claim, Opened: Stamp(w.Opened), Updated: Stamp(w.Updated),
 	}
 	for _, c := range w.Claims {
 		s.Claims = append(s.Claims, Claim(c))

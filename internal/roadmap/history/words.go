@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/event"
 )
@@ -16,10 +17,10 @@ const StepUnordered = "history-unordered"
 func (u Unordered) Text() string {
 	switch why := u.Why.(type) {
 	case Incomplete:
-		return "it builds on " + count(len(why.Missing), "event") + " that cannot be found (" + shorts(why.Missing) +
+		return "it builds on " + plain.Count(len(why.Missing), "event") + " that cannot be found (" + shorts(why.Missing) +
 			"), and it mends itself when the log has them"
 	case Forked:
-		return "it has " + count(len(why.Heads), "head") + " (" + shorts(why.Heads) +
+		return "it has " + plain.Count(len(why.Heads), "head") + " (" + shorts(why.Heads) +
 			"), and is mended by reconciling them: one is kept, and the comments of the others stay"
 	}
 	return "why is not known"
@@ -57,13 +58,6 @@ func shorts(ids []event.ID) string {
 	return b.String()
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // Phrase is a standing in words, to be part of a sentence after "it is".
 func Phrase(s Standing) string {
 	switch s := s.(type) {
@@ -75,7 +69,7 @@ func Phrase(s Standing) string {
 		return "in progress"
 	case Blocked:
 		if len(s.Picks) > 0 {
-			return "waiting for " + count(len(s.Picks), "answer")
+			return "waiting for " + plain.Count(len(s.Picks), "answer")
 		}
 		return "blocked"
 	case HandedBack:
