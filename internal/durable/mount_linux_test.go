@@ -8,3 +8,6 @@ func mountSmall(folder string) error {
 }
 
 func unmount(folder string) error { return unix.Unmount(folder, 0) }
+
+// bind mounts what folder has at place too.
+func bind(folder, place string) error { return unix.Mount(folder, place, "", unix.MS_BIND, "") }

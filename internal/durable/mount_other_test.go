@@ -7,3 +7,5 @@ import "errors"
 func mountSmall(string) error { return errors.ErrUnsupported }
 
 func unmount(string) error { return errors.ErrUnsupported }
+
+func bind(string, string) error { return errors.ErrUnsupported }

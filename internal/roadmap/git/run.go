@@ -54,7 +54,9 @@ type Command struct {
 type Output struct {
 	Stdout []byte
 	Stderr []byte // its first bytes, as they came: Words makes them fit to show
-	Exit   int
+	Exit   int    // -1 where there is none
+
+	pid int
 }
 
 // How much of what a command says is kept. One that says more on its standard
@@ -88,7 +90,7 @@ func (r *Repo) run(ctx context.Context, c Command) (Output, error) {
 	}
 	out := Output{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), Exit: -1}
 	if cmd.ProcessState != nil {
-		out.Exit = cmd.ProcessState.ExitCode()
+		out.Exit, out.pid = cmd.ProcessState.ExitCode(), cmd.ProcessState.Pid()
 	}
 	return out, r.judge(ctx, timed, c, limit, out, stdout.over, err)
 }

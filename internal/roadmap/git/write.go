@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,6 +41,8 @@ func (r *Repo) Write(ctx context.Context, c Commit) (ID, error) {
 		Stdin: bytes.NewReader(stream),
 	})
 	if err != nil {
+		// What fast-import leaves behind then is for those who mend it.
+		_ = os.Remove(filepath.Join(r.dir, fmt.Sprintf("fast_import_crash_%d", out.pid)))
 		return ID{}, err
 	}
 	id, ok := ParseID(strings.TrimSuffix(string(out.Stdout), "\n"))
