@@ -82,7 +82,7 @@ func decodeCommand(data []byte) (Command, *Fault) {
 	if fault != nil {
 		return Command{}, fault
 	}
-	c := Command{Key: Key(w.Key), Node: d.Node, Author: d.Author, At: d.At, Expect: ids(w.Expect), Body: d.Body}
+	c := Command{Key: Key(w.Key), Node: d.Node, Author: d.Author, At: d.At, Expect: asIDs(w.Expect), Body: d.Body}
 	if err := c.Check(); err != nil {
 		return Command{}, &Fault{Step: StepEvent, Reason: err.Error()}
 	}
@@ -100,7 +100,7 @@ func asStrings(list []ID) []string {
 	return out
 }
 
-func ids(list []string) []ID {
+func asIDs(list []string) []ID {
 	out := make([]ID, len(list))
 	for i, s := range list {
 		out[i] = ID(s)

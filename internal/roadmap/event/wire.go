@@ -128,7 +128,7 @@ func (w wire) draft(schema string) (Draft, *Fault) {
 	if !ok {
 		return Draft{}, &Fault{Step: StepEvent, Reason: "kind " + strconv.Quote(clip(w.Kind)) + " is unknown"}
 	}
-	return Draft{Node: Node(w.Node), Author: Principal(w.Author), Parents: ids(w.Parents), At: at, Body: read(w)}, nil
+	return Draft{Node: Node(w.Node), Author: Principal(w.Author), Parents: asIDs(w.Parents), At: at, Body: read(w)}, nil
 }
 
 // bodies reads the members of each kind.
