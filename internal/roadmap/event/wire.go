@@ -21,7 +21,7 @@ type wire struct {
 	Schema     string   `json:"schema"`
 	Node       string   `json:"node"`
 	Author     string   `json:"author"`
-	Parents    []string `json:"parents,omitempty"` // nil in a command, never in an event
+	Parents    []string `json:"parents,omitzero"` // nil in a command, never in an event
 	Kind       string   `json:"kind"`
 	RecordedAt string   `json:"recorded_at"`
 
