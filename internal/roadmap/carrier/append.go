@@ -12,31 +12,49 @@ import (
 	"holdfast/internal/roadmap/snapshot"
 )
 
-// Append appends what a command states, or says what became of it. A command that
-// was asked before under its key is not done again. The error is a
+// Append appends what commands state, or says what became of each, in their
+// order. A command that was asked before under its key is not done again. They
+// are published together, each on top of those before it; one that is refused
+// does not keep the others back, unless they expect its event. The error is a
 // [*problem.Error] from before anything was queued; everything later is in the
-// outcome.
-func (c *Carrier) Append(ctx context.Context, command event.Command) (snapshot.Closed[queue.Outcome], error) {
-	if err := check(command); err != nil {
-		return notOpened(queue.Outcome{}), err
+// outcomes.
+func (c *Carrier) Append(ctx context.Context, commands ...event.Command) (snapshot.Closed[[]queue.Outcome], error) {
+	for _, command := range commands {
+		if err := check(command); err != nil {
+			return notOpened[[]queue.Outcome](nil), err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	entry, err := c.queue.Put(command)
-	if err != nil {
-		return notOpened(queue.Outcome{}), err
+	entries := make([]queue.Entry, len(commands))
+	for i, command := range commands {
+		var err error
+		if entries[i], err = c.queue.Put(command); err != nil {
+			return notOpened[[]queue.Outcome](nil), err
+		}
 	}
-	// Killed from here on, the command is in the queue, and whoever publishes next
-	// publishes it.
+	// Killed from here on, the commands are in the queue, and whoever publishes
+	// next publishes them.
+	outcomes := make([]queue.Outcome, len(commands))
+	closed := snapshot.Close(snapshot.NotOpened{})
+	for i, entry := range entries {
+		one := c.see(ctx, entry)
+		outcomes[i], closed = one.Result, worse(closed, one.Close)
+	}
+	return snapshot.Closed[[]queue.Outcome]{Result: outcomes, Close: closed}, nil
+}
+
+// see waits for what becomes of an entry, or publishes the queue itself.
+func (c *Carrier) see(ctx context.Context, entry queue.Entry) snapshot.Closed[queue.Outcome] {
 	lock, outcome, err := c.turn(ctx, entry)
 	if err != nil {
-		return notOpened(c.left(command, err)), nil
+		return notOpened(c.left(entry.Command, err))
 	}
 	if lock == nil {
-		return notOpened(outcome), nil
+		return notOpened(outcome)
 	}
 	defer lock.Release()
-	return c.publishQueue(ctx, entry), nil
+	return c.publishQueue(ctx, entry)
 }
 
 // check refuses what can never be appended, before anything exists.
@@ -178,7 +196,7 @@ func (c *Carrier) AppendAll(ctx context.Context, commands []event.Command) (snap
 			list = append(list, pending{command: commands[i], settle: func(o queue.Outcome) { outcomes[i] = o }})
 		}
 		within, cancel := context.WithTimeout(ctx, patience)
-		closed = snapshot.Worse(closed, c.publish(within, list))
+		closed = worse(closed, c.publish(within, list))
 		cancel()
 	}
 	return snapshot.Closed[[]queue.Outcome]{Result: outcomes, Close: closed}, nil

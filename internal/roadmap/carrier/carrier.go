@@ -39,6 +39,7 @@ import (
 	"holdfast/internal/roadmap/git"
 	"holdfast/internal/roadmap/index"
 	"holdfast/internal/roadmap/queue"
+	"holdfast/internal/roadmap/snapshot"
 )
 
 // Home is where a plan lives.
@@ -70,6 +71,7 @@ type Carrier struct {
 	repo   *git.Repo
 	remote remote
 	queue  *queue.Queue
+	store  *snapshot.Store
 	log    *slog.Logger
 
 	mu  sync.RWMutex // guards idx, which is another one after a rebuild
@@ -109,8 +111,13 @@ func open(ctx context.Context, home Home, plan *durable.Dir) (*Carrier, error) {
 	if c.queue, err = queue.Open(plan); err != nil {
 		return nil, problem.New(problem.Failed, "queue", "The plan's queue cannot be opened: %s. Nothing was read.", problem.Words(err)).Because(err)
 	}
+	if c.store, err = snapshot.OpenStore(c.repo); err != nil {
+		c.queue.Close()
+		return nil, problem.New(problem.Failed, "snapshots", "The plan's snapshots cannot be opened: %s. Nothing was read.", problem.Words(err)).Because(err)
+	}
 	if c.idx, err = c.openIndex(ctx); err != nil {
 		c.queue.Close()
+		c.store.Close()
 		return nil, err
 	}
 	return c, nil
@@ -119,6 +126,7 @@ func open(ctx context.Context, home Home, plan *durable.Dir) (*Carrier, error) {
 // Close lets the plan go.
 func (c *Carrier) Close() {
 	c.index().Close()
+	c.store.Close()
 	c.queue.Close()
 	c.plan.Close()
 }

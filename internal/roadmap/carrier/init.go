@@ -110,7 +110,7 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 		if err == nil {
 			again := c.Refresh(ctx)
 			err = again.Result.Err
-			read.Close = snapshot.Worse(read.Close, again.Close)
+			read.Close = worse(read.Close, again.Close)
 		}
 	}
 	if err == nil {
@@ -200,7 +200,7 @@ func (c *Carrier) AcceptRewrite(ctx context.Context, commit string) (snapshot.Cl
 		return read, err
 	}
 	again := c.refreshLocked(ctx)
-	again.Close = snapshot.Worse(read.Close, again.Close)
+	again.Close = worse(read.Close, again.Close)
 	return again, again.Result.Err
 }
 

@@ -39,7 +39,6 @@ type drafting struct {
 	refused map[event.Node]index.Refusal
 	states  map[event.Node]history.State
 	fresh   map[event.Node][]event.Event
-	keys    map[event.Key]pending
 }
 
 // plan decides each command that waits, in order, each on top of those before.
@@ -62,7 +61,6 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 	}
 	ds := drafting{
 		view: view, states: map[event.Node]history.State{}, fresh: map[event.Node][]event.Event{},
-		keys: map[event.Key]pending{},
 	}
 	if ds.refused, err = refusedNodes(view); err != nil {
 		return draft{}, err
@@ -164,7 +162,7 @@ func (ds drafting) put(state history.State, e event.Event) error {
 	ds.fresh[n] = append(ds.fresh[n], e)
 	next, ok := state.Extend(e)
 	if !ok {
-		before, err := ds.view.Events(n)
+		before, err := ds.view.Events(n, "")
 		if err != nil {
 			return err
 		}
@@ -179,20 +177,46 @@ func (ds drafting) admit(state history.State, c event.Command, parents []event.I
 	if err := ds.checkLink(c); err != nil {
 		return err
 	}
-	var failed error
-	comments := func(id event.Comment) history.CommentStanding {
-		before, err := ds.view.Events(c.Node)
-		if err != nil {
-			failed = err
-			return history.CommentUnknown
-		}
-		return history.CommentOf(history.Order(append(before, ds.fresh[c.Node]...)), id)
-	}
 	d := event.Draft{Node: c.Node, Author: c.Author, Parents: parents, At: c.At, Body: c.Body}
-	if err := state.Admit(d, comments); failed == nil {
+	id, about := commentOf(c.Body)
+	if !about {
+		return state.Admit(d, nil)
+	}
+	// Comments are in the events alone. A new one, which no event names, is
+	// admitted without reading them all.
+	before, err := ds.view.Events(c.Node, `"comment":"`+string(id)+`"`)
+	if err != nil {
 		return err
 	}
-	return failed
+	if _, creates := c.Body.(event.CommentCreated); creates && len(before) == 0 && !ds.named(c.Node, id) {
+		return state.Admit(d, func(event.Comment) history.CommentStanding { return history.CommentUnknown })
+	}
+	if before, err = ds.view.Events(c.Node, ""); err != nil {
+		return err
+	}
+	return history.Admit(history.Order(append(before, ds.fresh[c.Node]...)), d)
+}
+
+// named reports whether something that is drafted names a comment.
+func (ds drafting) named(n event.Node, id event.Comment) bool {
+	return slices.ContainsFunc(ds.fresh[n], func(e event.Event) bool {
+		other, ok := commentOf(e.Body())
+		return ok && other == id
+	})
+}
+
+// commentOf is the comment that a statement is about.
+func commentOf(b event.Body) (event.Comment, bool) {
+	switch b := b.(type) {
+	case event.CommentCreated:
+		return b.Comment, true
+	case event.CommentEdited:
+		return b.Comment, true
+	case event.CommentDeleted:
+		return b.Comment, true
+	default:
+		return "", false
+	}
 }
 
 // checkLink refuses a link to a node that is not there.

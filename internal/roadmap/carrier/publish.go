@@ -102,7 +102,7 @@ func waits(e *problem.Error) bool {
 // refresh reads what the remote has.
 func (p *publication) refresh(ctx context.Context) error {
 	read := p.carrier.Refresh(ctx)
-	p.close = snapshot.Worse(p.close, read.Close)
+	p.close = worse(p.close, read.Close)
 	if read.Result.Err != nil {
 		return read.Result.Err
 	}

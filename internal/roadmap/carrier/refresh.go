@@ -131,20 +131,45 @@ func (c *Carrier) verified(ctx context.Context, at index.Position) (git.ID, erro
 
 // catchUp fetches and reads, in a snapshot.
 func (c *Carrier) catchUp(ctx context.Context, at index.Position) snapshot.Closed[Read] {
-	return snapshot.With(ctx, c.space, "read", func(s *snapshot.Operation) Read {
-		commit, err := c.remote.Fetch(ctx, s.Repo())
-		if err != nil {
-			return Read{Err: unreachable(problem.Words(err))}
-		}
-		if err := s.Open(ctx, commit); err != nil {
-			return Read{Err: err}
-		}
-		trust, err := c.verify(ctx, s.Repo(), at, commit)
-		if err != nil {
-			return Read{Err: readFailed(err)}
-		}
-		return Read{Trust: trust}
+	return snapshot.With(ctx, c.store, snapshot.Operation[Read]{
+		Name: "read",
+		Find: func(ctx context.Context, repo *git.Repo) (git.ID, error) {
+			commit, err := c.remote.Fetch(ctx, repo)
+			if err != nil {
+				return commit, unreachable(problem.Words(err))
+			}
+			return commit, nil
+		},
+		Do: func(ctx context.Context, s *snapshot.Snapshot) Read {
+			trust, err := c.verify(ctx, s.Repo(), at, s.Commit())
+			if err != nil {
+				return Read{Err: readFailed(err)}
+			}
+			return Read{Trust: trust}
+		},
+		Refuse: func(err error) Read { return Read{Err: readFailed(err)} },
 	})
+}
+
+// worse is the one of two closings that has to be said.
+func worse(a, b snapshot.Close) snapshot.Close {
+	if rank(b) > rank(a) {
+		return b
+	}
+	return a
+}
+
+func rank(c snapshot.Close) int {
+	switch c.(type) {
+	case snapshot.NotOpened:
+		return 0
+	case snapshot.Removed:
+		return 1
+	case snapshot.CloseFailed:
+		return 2
+	default:
+		return 2
+	}
 }
 
 // readFailed gives an error of reading public words, if it has none.

@@ -78,14 +78,15 @@ func (v *View) ByKey(key event.Key) (event.Envelope, bool, error) {
 	return event.Envelope{Seq: seq, Key: key, Event: e}, err == nil, err
 }
 
-// Events are the events of a node, in the order of the log.
-func (v *View) Events(n event.Node) ([]event.Event, error) {
-	list, err := events(v.tx, n)
+// Events are the events of a node whose bytes have text in them, in the order of
+// the log. Every event has the empty text.
+func (v *View) Events(n event.Node, text string) ([]event.Event, error) {
+	list, err := events(v.tx, n, text)
 	return list, said(err)
 }
 
-func events(q querier, n event.Node) ([]event.Event, error) {
-	rows, err := q.Query(`SELECT bytes FROM event WHERE node = ? ORDER BY seq`, string(n))
+func events(q querier, n event.Node, text string) ([]event.Event, error) {
+	rows, err := q.Query(`SELECT bytes FROM event WHERE node = ? AND (? = '' OR instr(bytes, CAST(? AS BLOB)) > 0) ORDER BY seq`, string(n), text, text)
 	if err != nil {
 		return nil, err
 	}

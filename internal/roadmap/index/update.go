@@ -119,7 +119,7 @@ func extend(tx *sql.Tx, n event.Node, fresh []event.Event) (history.State, error
 	for _, e := range fresh {
 		next, ok := state.Extend(e)
 		if !ok {
-			all, err := events(tx, n)
+			all, err := events(tx, n, "")
 			return history.StateOf(n, all), err
 		}
 		state = next

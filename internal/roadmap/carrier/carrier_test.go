@@ -1,0 +1,78 @@
+package carrier
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/queue"
+)
+
+const ada = event.Principal("principal:local/studio/ada")
+
+func newHome(t testing.TB) Home {
+	t.Helper()
+	dir := t.TempDir()
+	h := Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git")}
+	if err := os.Mkdir(h.Plan, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// begin is a carrier on a plan that was begun at url.
+func begin(t testing.TB, h Home, url string) *Carrier {
+	t.Helper()
+	if _, err := Init(t.Context(), h, url); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func command(key string, node event.Node, body event.Body) event.Command {
+	return event.Command{Key: event.Key(key), Node: node, Author: ada, At: time.Now(), Body: body}
+}
+
+func appended(t testing.TB, c *Carrier, cmd event.Command) queue.Appended {
+	t.Helper()
+	closed, err := c.Append(context.WithoutCancel(t.Context()), cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, ok := closed.Result[0].Ended.(queue.Appended)
+	if !ok {
+		t.Fatalf("%s ended as %#v", cmd.Key, closed.Result[0].Ended)
+	}
+	return a
+}
+
+func opened(title string) event.Body { return event.Opened{Card: event.Card{Title: title}} }
+
+func TestAppendEmbedded(t *testing.T) {
+	c := begin(t, newHome(t), "")
+	for i := range 3 {
+		start := time.Now()
+		appended(t, c, command(fmt.Sprintf("k%d", i), event.Node(fmt.Sprintf("node-%d", i)), opened("A node")))
+		t.Log(time.Since(start))
+	}
+	v, err := c.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	states, err := v.States()
+	if err != nil || len(states) != 3 {
+		t.Fatal(states, err)
+	}
+	read := c.Refresh(t.Context())
+	t.Logf("%#v %#v", read, v.Position())
+}

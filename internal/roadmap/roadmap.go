@@ -1,0 +1,194 @@
+// Package roadmap is the plan as commands, pages and agents see it: what is to be
+// done, who holds it, what was tried, and whether that can be trusted.
+//
+// A [Plan] reads and appends through package carrier, and answers in the documents
+// of docs/INTERFACE.md. Nothing is decided here: order and standing are package
+// history's, what the remote has is package carrier's.
+//
+// Each read first asks the remote whether there is more. One that cannot be
+// asked is a refusal at the step fetch, and never an old answer passed off as a
+// new one; [AsOf] reads the index on purpose, and every document says as of which
+// commit and time it is. A log that was rewritten is said in every document.
+//
+// What became of a snapshot stands in the document beside the answer; of an
+// operation that was refused, at the end of the refusal's reason.
+package roadmap
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync/atomic"
+	"time"
+
+	"holdfast/internal/problem"
+	"holdfast/internal/roadmap/carrier"
+	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/history"
+	"holdfast/internal/roadmap/index"
+	"holdfast/internal/roadmap/snapshot"
+)
+
+// Plan is an open plan. It may be used concurrently. Close it.
+type Plan struct {
+	carrier *carrier.Carrier
+	board   atomic.Pointer[board]
+}
+
+// Open opens the plan of a home.
+func Open(ctx context.Context, home carrier.Home) (*Plan, error) {
+	c, err := carrier.Open(ctx, home)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{carrier: c}, nil
+}
+
+// Close lets the plan go.
+func (p *Plan) Close() { p.carrier.Close() }
+
+// Freshness says whether a read asks the remote.
+type Freshness uint8
+
+const (
+	// Now asks the remote, and is refused where that cannot be asked.
+	Now Freshness = iota + 1
+	// AsOf takes what was read last.
+	AsOf
+)
+
+// board is all nodes at one commit. It never changes.
+type board struct {
+	at      index.Position
+	states  []history.State // in the order of lists
+	byNode  map[event.Node]int
+	graph   *history.Graph
+	refused []index.Refusal
+}
+
+// reading is what one read stands on.
+type reading struct {
+	*board
+	view  *index.View
+	as    AsOfCommit
+	trust carrier.Trust
+	close snapshot.Close
+}
+
+// read opens a reading, and runs f on it. The answer of f gets how the snapshot
+// closed; so does its error.
+func (p *Plan) read(ctx context.Context, fresh Freshness, f func(reading) error) (snapshot.Close, error) {
+	r := reading{trust: carrier.Trusted{}, close: snapshot.NotOpened{}}
+	at := time.Time{}
+	if fresh != AsOf {
+		at = time.Now()
+		closed := p.carrier.Refresh(ctx)
+		r.close = closed.Close
+		if closed.Result.Err != nil {
+			return r.close, withClose(closed.Result.Err, r.close)
+		}
+		r.trust = closed.Result.Trust
+	}
+	view, err := p.carrier.View(ctx)
+	if err != nil {
+		return r.close, withClose(err, r.close)
+	}
+	defer view.Close()
+	r.view = view
+	if r.board, err = p.boardOf(view); err != nil {
+		return r.close, withClose(unreadable(err), r.close)
+	}
+	if at.IsZero() {
+		at = r.at.Read
+	}
+	r.as = AsOfCommit{Commit: r.at.Commit, At: at.UTC().Truncate(time.Second)}
+	if r.at.Commit == "" {
+		return r.close, withClose(problem.New(problem.Gone, "as-of", "Nothing of this plan was read here yet."), r.close)
+	}
+	return r.close, withClose(unreadable(f(r)), r.close)
+}
+
+func unreadable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return problem.From(err, "What was read of the plan could not be read again.")
+}
+
+// boardOf is all nodes as the view has them; made once for each commit.
+func (p *Plan) boardOf(view *index.View) (*board, error) {
+	at := view.Position()
+	if b := p.board.Load(); b != nil && b.at == at {
+		return b, nil
+	}
+	states, err := view.States()
+	if err != nil {
+		return nil, err
+	}
+	b := &board{at: at, byNode: map[event.Node]int{}}
+	if b.refused, err = view.Refusals(); err != nil {
+		return nil, err
+	}
+	refused := b.refusedNodes()
+	for _, s := range states {
+		if _, ok := refused[s.Node]; !ok {
+			b.states = append(b.states, s)
+		}
+	}
+	b.graph = history.NewGraph(b.states)
+	sortStates(b.states)
+	for i, s := range b.states {
+		b.byNode[s.Node] = i
+	}
+	p.board.Store(b)
+	return b, nil
+}
+
+func (b *board) refusedNodes() map[event.Node]index.Refusal {
+	nodes := map[event.Node]index.Refusal{}
+	for _, r := range b.refused {
+		if _, ok := nodes[r.Node]; !ok && r.Node != "" {
+			nodes[r.Node] = r
+		}
+	}
+	return nodes
+}
+
+// state is one node, or why there is none to show.
+func (b *board) state(n event.Node) (history.State, error) {
+	if r, ok := b.refusedNodes()[n]; ok {
+		return history.State{}, problem.Refusal("node-refused", "Node %s cannot be read whole: at %s (%s), %s. The other nodes can.", n, r.Place, r.Step, r.Reason)
+	}
+	i, ok := b.byNode[n]
+	if !ok {
+		return history.State{}, problem.New(problem.Gone, history.StepNode, "There is no node %s.", n).WithHint("holdfast roadmap list")
+	}
+	return b.states[i], nil
+}
+
+// withClose adds to an error that a snapshot could not be removed.
+func withClose(err error, c snapshot.Close) error {
+	failed, ok := c.(snapshot.CloseFailed)
+	if err == nil || !ok {
+		return err
+	}
+	p := *problem.From(err, err.Error())
+	p.Reason += " " + closeSentence(failed)
+	return &p
+}
+
+func closeSentence(f snapshot.CloseFailed) string {
+	return "Besides, the snapshot " + f.Worktree + " could not be removed: " + f.Stderr + "."
+}
+
+// NewKey makes an operation key for somebody who gave none.
+func NewKey() event.Key { return event.Key("op-" + random(16)) }
+
+// NewComment makes a name for a comment.
+func NewComment() event.Comment { return event.Comment("c-" + random(8)) }
+
+func random(bytes int) string {
+	b := make([]byte, bytes)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
