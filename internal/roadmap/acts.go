@@ -268,4 +268,3 @@ func (p *Plan) AcceptRewrite(ctx context.Context, commit string) (Head, error) {
 	head.Close = closing(closed.Close)
 	return head, err
 }
-

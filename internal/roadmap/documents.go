@@ -39,17 +39,17 @@ type Head struct {
 
 // Standing is where a node stands; Kind says which members mean something.
 type Standing struct {
-	Kind    string            `json:"kind"`
-	By      event.Principal   `json:"by,omitempty"`
-	Since   *time.Time        `json:"since,omitempty"`
-	Note    string            `json:"note,omitempty"`
-	Reason  string            `json:"reason,omitempty"`
-	Picks   []string          `json:"picks,omitempty"`
-	Result  *Result           `json:"result,omitempty"`
-	Heads   []event.ID        `json:"heads,omitempty"`
-	Missing []event.ID        `json:"missing,omitempty"`
-	Line    string            `json:"line"` // in words
-	sum     history.Standing  // what it was made of
+	Kind    string           `json:"kind"`
+	By      event.Principal  `json:"by,omitempty"`
+	Since   *time.Time       `json:"since,omitempty"`
+	Note    string           `json:"note,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
+	Picks   []string         `json:"picks,omitempty"`
+	Result  *Result          `json:"result,omitempty"`
+	Heads   []event.ID       `json:"heads,omitempty"`
+	Missing []event.ID       `json:"missing,omitempty"`
+	Line    string           `json:"line"` // in words
+	sum     history.Standing // what it was made of
 }
 
 // Result is what is to be reviewed.
@@ -112,7 +112,8 @@ type Link struct {
 // Comment is a comment as it is now.
 type Comment struct {
 	Comment event.Comment   `json:"comment"`
-	Parent  event.Comment   `json:"parent_comment,omitempty"`
+	Event   event.ID        `json:"event"`             // that made it: two may have one name
+	Answers event.ID        `json:"answers,omitempty"` // the event of the comment that it answers
 	Body    string          `json:"body"`
 	Author  event.Principal `json:"author"`
 	At      time.Time       `json:"at"`
@@ -165,9 +166,9 @@ type Entry struct {
 	Author  event.Principal `json:"author"`
 	At      time.Time       `json:"at"`
 	Parents []event.ID      `json:"parents"`
-	Line    string          `json:"line"`   // in words
-	Aside   bool            `json:"aside"`  // on a line that was not kept, or has no order
-	Bytes   string          `json:"bytes"`  // the canonical bytes, as text
+	Line    string          `json:"line"`  // in words
+	Aside   bool            `json:"aside"` // on a line that was not kept, or has no order
+	Bytes   string          `json:"bytes"` // the canonical bytes, as text
 }
 
 // Log is a node's history, oldest first. One without an order is sorted so that

@@ -13,10 +13,10 @@ import (
 
 // Filter chooses nodes of a list. Its zero value is all of them.
 type Filter struct {
-	Standing string      // a public name of a standing; empty: any
-	Label    string      // empty: any
-	Ready    bool        // only those that are ready
-	Text     string      // only those that have it in their name, card or comments
+	Standing string          // a public name of a standing; empty: any
+	Label    string          // empty: any
+	Ready    bool            // only those that are ready
+	Text     string          // only those that have it in their name, card or comments
 	Holder   event.Principal // empty: any
 }
 
@@ -159,7 +159,7 @@ func (b *board) title(n event.Node) string {
 func (d *Node) detail(from history.Detail) {
 	for _, c := range from.Comments {
 		d.Comments = append(d.Comments, Comment{
-			Comment: c.Comment, Parent: c.Parent, Body: c.Body, Author: c.Made.By, At: c.Made.At,
+			Comment: c.Comment, Event: c.Event, Answers: c.Answers, Body: c.Body, Author: c.Made.By, At: c.Made.At,
 			Edited: c.Edited, Deleted: c.Deleted, Aside: c.Aside,
 		})
 	}

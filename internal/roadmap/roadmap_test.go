@@ -1,0 +1,49 @@
+package roadmap
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"holdfast/internal/roadmap/carrier"
+	"holdfast/internal/roadmap/event"
+)
+
+const ada = event.Principal("principal:local/studio/ada")
+
+// newPlan is a plan in the embedded repository of an empty home.
+func newPlan(t testing.TB) *Plan {
+	t.Helper()
+	dir := t.TempDir()
+	home := carrier.Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git")}
+	if err := os.Mkdir(home.Plan, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := carrier.Init(t.Context(), home, ""); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Open(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func TestANodeOpensWithItsBlockers(t *testing.T) {
+	p := newPlan(t)
+	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := p.Open(t.Context(), "roof", Opening{Card: event.Card{Title: "The roof"}, BlockedBy: []event.Node{"base"}}, Act{Author: ada})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := p.Show(t.Context(), Now, "roof")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(n.BlockedBy) != 1 || n.BlockedBy[0].Node != "base" || n.Revision != a.Revision || n.Ready || !n.Blocked {
+		t.Errorf("%+v, after %+v", n, a)
+	}
+}
