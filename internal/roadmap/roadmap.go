@@ -24,6 +24,7 @@ import (
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/carrier"
 	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/git"
 	"holdfast/internal/roadmap/history"
 	"holdfast/internal/roadmap/index"
 	"holdfast/internal/roadmap/snapshot"
@@ -42,6 +43,25 @@ func Open(ctx context.Context, home carrier.Home) (*Plan, error) {
 		return nil, err
 	}
 	return &Plan{carrier: c}, nil
+}
+
+// Begun is the answer to whoever begins a plan.
+type Begun struct {
+	Remote  string  `json:"remote"`  // its URL; empty: the home itself
+	Commit  string  `json:"commit"`  // the log's tip
+	Created bool    `json:"created"` // the log was begun, rather than adopted
+	Close   Closing `json:"close"`
+}
+
+// Begin gives a home its plan: kept at the remote url, or in the home itself where
+// url is empty. A log that is there is adopted.
+func Begin(ctx context.Context, home carrier.Home, url string) (Begun, error) {
+	closed, err := carrier.Init(ctx, home, url)
+	if err != nil {
+		return Begun{}, withClose(err, closed.Close)
+	}
+	b := closed.Result
+	return Begun{Remote: git.Words([]byte(b.URL)), Commit: b.Commit, Created: b.Created, Close: closing(closed.Close)}, nil
 }
 
 // Close lets the plan go.

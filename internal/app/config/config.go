@@ -90,6 +90,13 @@ func (c *Config) Booths() string { return filepath.Join(c.Home, "booths") }
 // DeskDir is where the desk keeps what it needs to know beside the booths.
 func (c *Config) DeskDir() string { return filepath.Join(c.Home, "desk") }
 
+// Plan is where the home's part of the plan is: what was read of it, what waits
+// to be appended.
+func (c *Config) Plan() string { return filepath.Join(c.Home, "plan") }
+
+// EmbeddedPlan is the repository of a plan that is kept in the home itself.
+func (c *Config) EmbeddedPlan() string { return filepath.Join(c.Home, "roadmap.git") }
+
 // Setting is one thing that can be set.
 type Setting struct {
 	Key     string // as in holdfast.toml, with its table: "desk.listen"; empty: not in the file

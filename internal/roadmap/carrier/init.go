@@ -51,7 +51,7 @@ func Init(ctx context.Context, home Home, url string) (snapshot.Closed[Started],
 func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) error {
 	have, err := readSettings(plan)
 	switch {
-	case errors.Is(err, errNoPlan):
+	case errors.Is(err, ErrNoPlan):
 	case err != nil:
 		return err
 	case have.URL != want.URL:
@@ -105,7 +105,7 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 	started := Started{URL: url}
 	read := c.Refresh(ctx)
 	err := read.Result.Err
-	if errors.Is(err, errNoPlan) { // surely absent, and never seen before
+	if errors.Is(err, ErrNoPlan) { // surely absent, and never seen before
 		started.Created, err = c.makeRoot(ctx)
 		if err == nil {
 			again := c.Refresh(ctx)

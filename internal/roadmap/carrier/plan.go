@@ -55,7 +55,7 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 	d := draft{at: k.at, tail: k.tail}
 	if k.at.Commit == "" { // nothing was read, so there is nothing to build on
 		for _, w := range p.waiting {
-			d.refused = append(d.refused, decided{w, queue.Refused{Problem: errNoPlan}})
+			d.refused = append(d.refused, decided{w, queue.Refused{Problem: ErrNoPlan}})
 		}
 		return d, nil
 	}

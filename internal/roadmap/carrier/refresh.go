@@ -81,7 +81,7 @@ func (c *Carrier) refreshLocked(ctx context.Context) snapshot.Closed[Read] {
 		case err != nil:
 			return notOpened(Read{Err: err})
 		case was.IsZero():
-			return notOpened(Read{Err: errNoPlan})
+			return notOpened(Read{Err: ErrNoPlan})
 		}
 		return notOpened(Read{Trust: Rewritten{Was: was.String()}})
 	case git.Present:

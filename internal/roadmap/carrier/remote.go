@@ -34,14 +34,14 @@ type settings struct {
 	URL      string `json:"url,omitempty"`
 }
 
-// errNoPlan: the home has no plan yet.
-var errNoPlan = problem.Refusal("no-plan", "This home has no plan yet. Nothing was made.").
+// ErrNoPlan refuses what needs a plan in a home that has none yet.
+var ErrNoPlan = problem.Refusal("no-plan", "This home has no plan yet. Nothing was made.").
 	WithHint("holdfast roadmap init, or holdfast roadmap init --remote URL for a plan that is elsewhere")
 
 func readSettings(plan *durable.Dir) (settings, error) {
 	data, err := plan.ReadFile(remoteFile, 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return settings{}, errNoPlan
+		return settings{}, ErrNoPlan
 	}
 	var s settings
 	if err == nil {
