@@ -101,22 +101,6 @@ func (s *Store) empty(ctx context.Context, n Name, registered bool) error {
 	return s.snapshots.RemoveDir(n.base)
 }
 
-// failure is one line of the journal of removals that failed, canonical JSON.
-type failure struct {
-	Schema    string    `json:"schema"`
-	Seq       int64     `json:"seq"` // counted from 1, without a gap
-	At        time.Time `json:"at"`
-	Operation string    `json:"operation"`
-	Worktree  string    `json:"worktree"`
-	ExitCode  int       `json:"exit_code"`
-	Stderr    string    `json:"stderr"`
-}
-
-const (
-	failureSchema = "holdfast.snapshot-close-failure/v1"
-	maxFailure    = 64 << 10
-)
-
 // Failure is a removal that failed, as the journal has it.
 type Failure struct {
 	Seq       int64 // counted from 1, without a gap
@@ -166,10 +150,7 @@ func (s *Store) note(ctx context.Context, operation string, c CloseFailed) error
 		return err
 	}
 	defer j.Close()
-	return j.Append(failure{
-		Schema: failureSchema, Seq: int64(len(all)) + 1, At: time.Now().UTC().Truncate(time.Second), Operation: operation,
-		Worktree: c.Worktree, ExitCode: c.ExitCode, Stderr: c.Stderr,
-	})
+	return j.Append(Failure{Seq: int64(len(all)) + 1, At: time.Now().UTC().Truncate(time.Second), Operation: operation, Close: c})
 }
 
 // noted is c, after it was written into the journal. Where that failed, c says so:

@@ -3,8 +3,25 @@ package snapshot
 import (
 	"errors"
 	"path/filepath"
+	"time"
 
 	"holdfast/internal/canon"
+)
+
+// failure is one line of the journal of removals that failed, canonical JSON.
+type failure struct {
+	Schema    string    `json:"schema"`
+	Seq       int64     `json:"seq"` // counted from 1, without a gap
+	At        time.Time `json:"at"`
+	Operation string    `json:"operation"`
+	Worktree  string    `json:"worktree"`
+	ExitCode  int       `json:"exit_code"`
+	Stderr    string    `json:"stderr"`
+}
+
+const (
+	failureSchema = "holdfast.snapshot-close-failure/v1"
+	maxFailure    = 64 << 10
 )
 
 // decodeFailure reads a line of the journal, all of it.
@@ -27,4 +44,20 @@ func decodeFailure(line []byte) (Failure, error) {
 		return Failure{}, err
 	}
 	return Failure{f.Seq, f.At, f.Operation, CloseFailed{f.Worktree, f.ExitCode, f.Stderr}}, nil
+}
+
+// MarshalJSON writes f as its line of the journal.
+func (f Failure) MarshalJSON() ([]byte, error) { return canon.Encode(f.line()) }
+
+// UnmarshalJSON reads a line of the journal, all of it.
+func (f *Failure) UnmarshalJSON(line []byte) error {
+	read, err := decodeFailure(line)
+	if err == nil {
+		*f = read
+	}
+	return err
+}
+
+func (f Failure) line() failure {
+	return failure{failureSchema, f.Seq, f.At, f.Operation, f.Close.Worktree, f.Close.ExitCode, f.Close.Stderr}
 }
