@@ -205,3 +205,6 @@ func parse(commit string) (git.ID, error) {
 	}
 	return id, nil
 }
+
+// Store is the plan's snapshots.
+func (c *Carrier) Store() *snapshot.Store { return c.store }
