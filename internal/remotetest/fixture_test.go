@@ -80,7 +80,6 @@ func (c *caller) begin(url string) (done <-chan error, end func()) {
 	return result, cancel
 }
 
-
 func wantFailure(t *testing.T, err error, words string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), words) {

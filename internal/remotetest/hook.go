@@ -34,7 +34,8 @@ type Gate struct {
 func (r *Repository) Hang() *Gate {
 	r.t.Helper()
 	arrived, release := r.pipe("hooks/arrived"), r.pipe("hooks/release")
-	r.hook("echo here >hooks/arrived\nread -r word <hooks/release && test \"$word\" = go\n")
+	// The pipe is open before the word is out: from then on the hook ends with it.
+	r.hook("exec 3<hooks/release && echo here >hooks/arrived && read -r word <&3 && test \"$word\" = go\n")
 	return &Gate{r, bufio.NewReader(arrived), release}
 }
 
@@ -66,7 +67,10 @@ func (r *Repository) pipe(name string) *os.File {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(func() { f.Close() })
+	r.t.Cleanup(func() {
+		_ = os.Remove(at) // first: who opens a pipe that nobody holds waits for ever
+		f.Close()
+	})
 	return f
 }
 

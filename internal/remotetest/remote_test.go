@@ -120,20 +120,18 @@ func TestAHangingHookWaitsUntilItIsLetGo(t *testing.T) {
 	}
 }
 
-// A push that nobody lets go must not outlive its test, nor keep it from ending.
+// Red when: the hook opens its pipe after it said that it has come (sometimes), or
+// the end of the pipe is not closed with the test.
 func TestAHookThatStillHangsEndsWithTheTest(t *testing.T) {
-	var tips []func() string
-	t.Run("inner", func(t *testing.T) {
-		for _, r := range remotes(t) {
-			gate := r.repo.Hang()
-			_, end := newCaller(t).begin(r.url)
+	for _, r := range remotes(t) {
+		t.Run(r.name, func(t *testing.T) {
+			inner := *r.repo
+			inner.t = t
+			gate := inner.Hang()
+			done, _ := newCaller(t).begin(r.url)
 			gate.Await()
-			defer end()
-			tips = append(tips, func() string { return r.url })
-		}
-	})
-	if len(tips) != 4 {
-		t.Errorf("%d pushes hung, want 4", len(tips))
+			t.Cleanup(func() { <-done })
+		})
 	}
 }
 
@@ -157,8 +155,8 @@ func TestASilentAddressIsCalledAndNeverAnswers(t *testing.T) {
 // Red when: Dead listens.
 func TestADeadAddressRefusesAtOnce(t *testing.T) {
 	address := Dead(t)
-	wantFailure(t, newCaller(t).push("http://"+address+"/plan.git"), "Connection refused")
-	wantFailure(t, newCaller(t).push("git://"+address+"/plan.git"), "Connection refused")
+	wantFailure(t, newCaller(t).push("http://"+address+"/plan.git"), "Failed to connect")
+	wantFailure(t, newCaller(t).push("git://"+address+"/plan.git"), "onnection refused")
 }
 
 // Red when: commit gives the tip as a parent in either case, or leaves out its tree.

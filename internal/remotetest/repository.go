@@ -35,12 +35,28 @@ func Path(t testing.TB, init ...string) *Repository {
 	t.Helper()
 	r := &Repository{Dir: filepath.Join(t.TempDir(), "plan.git"), t: t}
 	r.run("", nil, append([]string{"init", "--quiet", "--bare", "--initial-branch=main"}, append(init, r.Dir)...)...)
-	// What tidies up in the background would outlive the test.
-	r.Git("config", "receive.autogc", "false")
-	r.Git("config", "gc.auto", "0")
-	r.ReadOnly(false)
+	config, err := os.OpenFile(filepath.Join(r.Dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer config.Close()
+	if _, err := config.WriteString(settings); err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
+
+// settings let servers take pushes, and nothing tidy up in the background, which
+// would outlive the test.
+const settings = `[http]
+	receivepack = true
+[daemon]
+	receivepack = true
+[receive]
+	autogc = false
+[gc]
+	auto = 0
+`
 
 // ReadOnly sets whether the servers of the repository refuse pushes, from the
 // next connection on. At its path nothing refuses them.
