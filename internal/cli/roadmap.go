@@ -167,8 +167,9 @@ func read[T any](ctx context.Context, p *roadmap.Plan, fresh roadmap.Freshness, 
 	return ask(fresh)
 }
 
-// reading asks for a document and shows it, and what there is to say about any.
-func reading[T any](r *run, ctx context.Context, f reader, ask func(*roadmap.Plan, roadmap.Freshness) (T, roadmap.Head, error), show func(*roadmap.Plan, T)) error {
+// reading asks for a document, about one node if it is named, and shows it, with what
+// there is to say about any.
+func reading[T any](r *run, ctx context.Context, f reader, about event.Node, ask func(*roadmap.Plan, roadmap.Freshness) (T, roadmap.Head, error), show func(*roadmap.Plan, T)) error {
 	p, _, done, err := r.plan(ctx)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func reading[T any](r *run, ctx context.Context, f reader, ask func(*roadmap.Pla
 		return doc, err
 	})
 	if err != nil {
-		return r.orGone(err)
+		return r.orGone(about, err)
 	}
 	r.sayQueue(p)
 	if r.json {
@@ -195,16 +196,17 @@ func reading[T any](r *run, ctx context.Context, f reader, ask func(*roadmap.Pla
 
 // goneNode is the answer to whoever asks about a node that is not there.
 type goneNode struct {
+	Node     event.Node       `json:"node"`
 	Standing roadmap.Standing `json:"standing"`
 }
 
 // orGone makes an answer of a node that is not there: exit 6.
-func (r *run) orGone(err error) error {
+func (r *run) orGone(n event.Node, err error) error {
 	if !isGone(err, history.StepNode) || !r.json {
 		return err
 	}
 	r.status = problem.Gone.Exit()
-	return r.document(goneNode{roadmap.Standing{Kind: "gone", Line: problem.From(err, "").Reason}})
+	return r.document(goneNode{n, roadmap.Standing{Kind: "gone", Line: problem.From(err, "").Reason}})
 }
 
 // sayQueue says that commands wait, since nothing else would.
@@ -303,4 +305,3 @@ func (r *run) nodeNames(most int) cobra.CompletionFunc {
 		return out, none
 	}
 }
-

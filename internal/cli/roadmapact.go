@@ -71,13 +71,13 @@ func (r *run) append(cmd *cobra.Command, f *acting, node string, do func(event.N
 	for _, e := range f.expect {
 		id, err := revisionOf(cmd.Context(), p, n, e)
 		if err != nil {
-			return r.orGone(err)
+			return r.orGone(n, err)
 		}
 		a.Expect = append(a.Expect, id)
 	}
 	doc, err := do(n, a)
 	if err != nil {
-		return r.orGone(err)
+		return r.orGone(n, err)
 	}
 	return r.appended(doc, done)
 }

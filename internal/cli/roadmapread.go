@@ -68,7 +68,7 @@ func (r *run) roadmapSearch() *cobra.Command {
 }
 
 func (r *run) list(ctx context.Context, f reader, filter roadmap.Filter, none string) error {
-	return reading(r, ctx, f, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.List, roadmap.Head, error) {
+	return reading(r, ctx, f, "", func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.List, roadmap.Head, error) {
 		l, err := p.List(ctx, fresh, filter)
 		return l, l.Head, err
 	}, func(p *roadmap.Plan, l roadmap.List) {
@@ -137,7 +137,7 @@ func (r *run) roadmapLog() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return reading(r, cmd.Context(), f, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Log, roadmap.Head, error) {
+			return reading(r, cmd.Context(), f, n, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Log, roadmap.Head, error) {
 				l, err := p.Log(cmd.Context(), fresh, n)
 				return l, l.Head, err
 			}, func(_ *roadmap.Plan, l roadmap.Log) { r.printLog(l) })
@@ -171,7 +171,7 @@ func (r *run) roadmapShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return reading(r, cmd.Context(), f, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Node, roadmap.Head, error) {
+			return reading(r, cmd.Context(), f, n, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Node, roadmap.Head, error) {
 				d, err := p.Show(cmd.Context(), fresh, n)
 				return d, d.Head, err
 			}, func(p *roadmap.Plan, d roadmap.Node) { r.printNode(cmd.Context(), p, d) })
@@ -214,6 +214,9 @@ func (r *run) printStandingOf(d roadmap.Node) {
 	if d.ReturnTo != "" && d.Holder != "" && d.ReturnTo != d.Holder {
 		words = append(words, "goes to "+plain.Text(d.ReturnTo.Subject())+" for review")
 	}
+	if waits := waitsFor(d); waits != "" {
+		words = append(words, "waits for "+waits)
+	}
 	fmt.Fprintln(r.out, strings.Join(words, ", "))
 	for _, said := range []string{s.Note, s.Reason} {
 		if said != "" {
@@ -226,6 +229,20 @@ func (r *run) printStandingOf(d roadmap.Node) {
 	if s.Result != nil {
 		r.printResult(*s.Result)
 	}
+}
+
+// waitsFor is what a node that is not closed waits for.
+func waitsFor(d roadmap.Node) string {
+	if !d.Blocked || d.Standing.Kind == "accepted" || d.Standing.Kind == "dropped" {
+		return ""
+	}
+	var names []string
+	for _, b := range d.BlockedBy {
+		if b.Is != history.BlockerAccepted.String() {
+			names = append(names, string(b.Node))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (r *run) printResult(res roadmap.Result) {
@@ -334,7 +351,7 @@ func nextFor(d roadmap.Node) string {
 	switch d.Standing.Kind {
 	case "open", "handed_back":
 		if d.Blocked {
-			return "accept what it waits for"
+			return "nothing, until what it waits for is accepted"
 		}
 		return fmt.Sprintf("holdfast roadmap claim %s", d.Node)
 	case "claimed", "in_progress":
@@ -347,4 +364,3 @@ func nextFor(d roadmap.Node) string {
 		return ""
 	}
 }
-

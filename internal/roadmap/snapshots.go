@@ -13,9 +13,9 @@ import (
 // SnapshotRow is one private snapshot of this home's plan.
 type SnapshotRow struct {
 	Path   string `json:"path"`
-	Seen   string `json:"seen"`                    // git, folder or both
-	Owner  string `json:"owner"`                   // alive, gone or unknown
-	Detail string `json:"detail"`                  // the evidence, or why it cannot be told
+	Seen   string `json:"seen"`                              // git, folder or both
+	Owner  string `json:"owner"`                             // alive, gone or unknown
+	Detail string `json:"detail"`                            // the evidence, or why it cannot be told
 	Across bool   `json:"present_across_censuses,omitempty"` // as a census says; no ground to remove it
 }
 
