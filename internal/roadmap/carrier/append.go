@@ -39,7 +39,7 @@ func (c *Carrier) Append(ctx context.Context, commands ...event.Command) (snapsh
 	closed := snapshot.Close(snapshot.NotOpened{})
 	for i, entry := range entries {
 		one := c.see(ctx, entry)
-		outcomes[i], closed = one.Result, worse(closed, one.Close)
+		outcomes[i], closed = one.Result, Worse(closed, one.Close)
 	}
 	return snapshot.Closed[[]queue.Outcome]{Result: outcomes, Close: closed}, nil
 }
@@ -196,7 +196,7 @@ func (c *Carrier) AppendAll(ctx context.Context, commands []event.Command) (snap
 			list = append(list, pending{command: commands[i], settle: func(o queue.Outcome) { outcomes[i] = o }})
 		}
 		within, cancel := context.WithTimeout(ctx, patience)
-		closed = worse(closed, c.publish(within, list))
+		closed = Worse(closed, c.publish(within, list))
 		cancel()
 	}
 	return snapshot.Closed[[]queue.Outcome]{Result: outcomes, Close: closed}, nil

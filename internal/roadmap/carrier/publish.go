@@ -52,6 +52,12 @@ func (p *publication) once(ctx context.Context) error {
 		return problem.New(problem.Failed, "deadline", "The plan was not reached in time.").Because(err)
 	}
 	draft, err := p.plan(ctx)
+	var damaged *index.Damaged
+	if errors.As(err, &damaged) {
+		made := p.carrier.Rebuild(ctx, damaged.Error())
+		p.close = Worse(p.close, made.Close)
+		return made.Result.Err
+	}
 	if err != nil {
 		return readFailed(err)
 	}
@@ -102,7 +108,7 @@ func waits(e *problem.Error) bool {
 // refresh reads what the remote has.
 func (p *publication) refresh(ctx context.Context) error {
 	read := p.carrier.Refresh(ctx)
-	p.close = worse(p.close, read.Close)
+	p.close = Worse(p.close, read.Close)
 	if read.Result.Err != nil {
 		return read.Result.Err
 	}
@@ -134,6 +140,9 @@ func (p *publication) offer(ctx context.Context, d draft) error {
 	case git.Stale:
 		return p.again(ctx, base, nil)
 	case git.Rejected:
+		if raced(answer.Words) {
+			return p.again(ctx, base, nil)
+		}
 		return p.again(ctx, base, publicationRefused(answer.Words))
 	case git.NotSent:
 		return p.again(ctx, base, publicationRefused(answer.Words))
@@ -143,6 +152,18 @@ func (p *publication) offer(ctx context.Context, d draft) error {
 	default:
 		return problem.New(problem.Failed, "publication", "git's answer to the push is not understood.")
 	}
+}
+
+// raced says whether a remote refused because another push was at the same ref:
+// it may not be seen there yet. Which words a server has for it is git's habit; one
+// with other words costs a refusal that says so, and nothing else.
+func raced(words string) bool {
+	for _, habit := range []string{"cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists", "fetch first", "stale info"} {
+		if strings.Contains(words, habit) {
+			return true
+		}
+	}
+	return false
 }
 
 func publicationRefused(words string) error {
