@@ -48,7 +48,8 @@ func Admit(o Ordering, d event.Draft) error {
 	return problem.New(problem.Failed, problem.StepInternal, "The history was not ordered, so nothing was recorded.")
 }
 
-// Admit is [Admit] for whoever has the state and not the events.
+// Admit is [Admit] for whoever has the state and not the events. comments is asked
+// for statements about comments alone.
 func (s State) Admit(d event.Draft, comments Comments) error {
 	return admitted(s.refuse(d, comments))
 }
