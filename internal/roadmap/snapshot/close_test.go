@@ -198,7 +198,7 @@ func immutable(t *testing.T, path string, on bool) {
 // A git that never comes back. Red when remove takes a deadline for done.
 func TestAGitPastItsDeadlineIsSaid(t *testing.T) {
 	h := newHome(t)
-	slow, err := git.Open(t.Context(), h.repo.Dir(), git.Options{Limits: git.Limits{Local: 3 * time.Second}})
+	slow, err := git.Open(t.Context(), h.repo.Dir(), git.Options{Limits: git.Limits{Local: 5 * time.Second}})
 	check(t, err)
 	s, err := OpenStore(slow)
 	check(t, err)
