@@ -49,6 +49,9 @@ func TestAnEntryRemovedByHandIsSaidAndReaped(t *testing.T) {
 		check(t, os.RemoveAll(filepath.Join(h.plan, "carrier.git/worktrees")))
 	})
 	h.leaves(got, path, 128, "is not a working tree")
+	if s := is[CloseFailed](t, got.Close).Sentence(); !strings.HasPrefix(s, "The snapshot "+path+" is left behind, since git ended with exit status 128: fatal: ") {
+		t.Error(s)
+	}
 	if listed, folders, _ := h.left(); len(listed) != 0 || len(folders) != 1 {
 		t.Errorf("left are %v and %v", listed, folders)
 	}
@@ -115,6 +118,9 @@ func TestAMountInsideIsLeftAndSaid(t *testing.T) {
 		check(t, os.WriteFile(path+"/m/kept", nil, 0o600))
 	})
 	h.leaves(got, path, noExit, "a file system is mounted there")
+	if s := is[CloseFailed](t, got.Close).Sentence(); !strings.Contains(s, "its removal did not come to an end") {
+		t.Error(s)
+	}
 	if _, err := os.Stat(path + "/m/kept"); err != nil {
 		t.Error(err)
 	}
