@@ -108,6 +108,30 @@ func TestTheReaperTakesOnlyWhatIsGone(t *testing.T) {
 	})
 }
 
+// A snapshot that is closed between the list and the look at its owner. Red when
+// observe does not look again.
+func TestASnapshotClosedMeanwhileIsNotCalledUnknown(t *testing.T) {
+	h := newHome(t)
+	var place string
+	h.with(func(s *snapshot.Snapshot) { place = s.Path() })
+	check(t, h.repo.AddWorktree(t.Context(), place, h.commit, "without an owner"))
+	h.take().counts(t, 1, 0, 0)
+	bin, path := t.TempDir(), os.Getenv("PATH")
+	check(t, os.WriteFile(bin+"/once", nil, 0o600))
+	text := `#!/bin/sh
+PATH=` + path + `
+git "$@" || exit
+case "$*" in *"worktree list"*) rm ` + bin + `/once 2>/dev/null && git "$1" worktree remove --force --force ` + place + `;; esac
+exit 0
+`
+	check(t, os.WriteFile(bin+"/git", []byte(text), 0o755))
+	t.Setenv("PATH", bin+":"+path)
+	h.take().counts(t, 0, 0, 0)
+	if _, err := os.Stat(bin + "/once"); err == nil {
+		t.Error("it was not closed meanwhile")
+	}
+}
+
 // Each failed removal is told of once, by its number, and again where it is not known
 // that it was. Red when readPrior takes the covered number of an unreadable receipt
 // for 0 or for the last, or Take keeps no copy.

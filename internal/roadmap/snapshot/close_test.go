@@ -271,6 +271,17 @@ func TestAFailureThatCannotBeJournalledIsSaidInTheAnswer(t *testing.T) {
 	}
 }
 
+// Red when replay does not compare the number.
+func TestAGapInTheJournalIsDamage(t *testing.T) {
+	h := newHome(t)
+	line, err := Failure{Seq: 2, At: time.Unix(0, 0).UTC(), Operation: "x", Close: CloseFailed{"/w", 1, ""}}.MarshalJSON()
+	check(t, err)
+	check(t, os.WriteFile(h.plan+"/close-failures.jsonl", append(line, '\n'), 0o600))
+	if all, err := h.Failures(); err == nil || !strings.Contains(err.Error(), "the number 2 where 1 is due") {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestAFailureIsDecodedWholeOrNotAtAll(t *testing.T) {
 	const good = `{"at":"2026-01-02T03:04:05Z","exit_code":128,"operation":"record","schema":"holdfast.snapshot-close-failure/v1","seq":1,"stderr":"s","worktree":"/w"}`
 	if f, err := decodeFailure([]byte(good)); err != nil || f.Close != (CloseFailed{"/w", 128, "s"}) {
