@@ -145,7 +145,7 @@ func tmpfs(t *testing.T, path string) {
 }
 
 // The snapshot's folder itself is in use as a mount: git forgets the entry, but the
-// folder stays. Red when remove takes git's exit status for the whole truth.
+// folder stays. Red when remove leaves git's exit status out.
 func TestAFolderThatCannotBeRemovedIsSaid(t *testing.T) {
 	h := newHome(t)
 	var path string
@@ -160,6 +160,19 @@ func TestAFolderThatCannotBeRemovedIsSaid(t *testing.T) {
 		t.Error("with exit status 0")
 	}
 	check(t, unix.Unmount(path, 0))
+	h.reaps(path)
+}
+
+// Red when remove takes git's exit status for the whole truth.
+func TestAFolderThatIsThereStillIsSaid(t *testing.T) {
+	h := newHome(t)
+	var path string
+	got := h.run(func(s *Snapshot) {
+		path = s.Path()
+		fakeGit(t, "*'worktree remove'*) git \"$@\" && exec mkdir "+path)
+	})
+	t.Setenv("PATH", realPath)
+	h.leaves(got, path, 0, "the folder is there still")
 	h.reaps(path)
 }
 
@@ -212,21 +225,22 @@ func TestAGitPastItsDeadlineIsSaid(t *testing.T) {
 	var path string
 	got := With(t.Context(), s, h.at(func(snap *Snapshot) {
 		path = snap.Path()
-		stuckGit(t)
+		fakeGit(t, "*'worktree remove'*) exec sleep 1000")
 	}))
 	h.leaves(got, path, noExit, "took more than")
 	t.Setenv("PATH", realPath)
 	h.reaps(path)
 }
 
-// realPath is the PATH before stuckGit.
+// realPath is the PATH before fakeGit.
 var realPath = os.Getenv("PATH")
 
-// stuckGit puts a git before the real one that hangs when a worktree is removed.
-func stuckGit(t *testing.T) {
+// fakeGit puts a git before the real one, which does as arm, of a case in the shell's
+// language, says.
+func fakeGit(t *testing.T, arm string) {
 	t.Helper()
 	dir := t.TempDir()
-	text := "#!/bin/sh\ncase \"$*\" in *\"worktree remove\"*) exec sleep 1000;; esac\nPATH=" + realPath + " exec git \"$@\"\n"
+	text := "#!/bin/sh\nPATH=" + realPath + "\ncase \"$*\" in " + arm + ";; esac\nexec git \"$@\"\n"
 	check(t, os.WriteFile(filepath.Join(dir, "git"), []byte(text), 0o755))
 	t.Setenv("PATH", dir+":"+realPath)
 }
