@@ -84,7 +84,7 @@ func TestTheCensusIsTheUnionOfListAndFolders(t *testing.T) {
 	})
 }
 
-// case R10. Red when Reap trusts that a snapshot was seen, or for how long.
+// case R10. Red when judge gives a lock out for more than what is gone.
 func TestTheReaperTakesOnlyWhatIsGone(t *testing.T) {
 	h := newHome(t)
 	gone, noOwner := h.fails(), h.fails()
