@@ -128,6 +128,7 @@ func TestTheUsersSettingsHaveNoEffect(t *testing.T) {
 	}
 }
 
+// Red when Open does not look for the mark.
 func TestOnlyARepositoryWithOurMarkIsOpened(t *testing.T) {
 	r := repo(t, git.Options{})
 	var e *problem.Error
