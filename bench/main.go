@@ -32,6 +32,7 @@ var benches = []bench{
 	{"sweep", sweepHerd},
 	{"answer", answerSeen},
 	{"waiters", waiters},
+	{"push", pushes},
 }
 
 func main() {
