@@ -3,7 +3,6 @@ package carrier
 import (
 	"context"
 	"errors"
-	"time"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/problem"
@@ -216,6 +215,3 @@ func (c *Carrier) Withdraw(ctx context.Context, key string) error {
 	defer lock.Release()
 	return c.queue.Withdraw(key)
 }
-
-// Forget removes outcomes that are kept no longer.
-func (c *Carrier) Forget(now time.Time) (int, error) { return c.queue.Forget(now) }

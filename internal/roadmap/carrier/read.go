@@ -60,8 +60,8 @@ type reader struct {
 
 	update index.Update
 	named  []int64 // the places that files of the tail are named for, in order
-	seen   int   // how many events of known.tail were found, in their order
-	last   int64 // the newest place that was read
+	seen   int     // how many events of known.tail were found, in their order
+	last   int64   // the newest place that was read
 }
 
 // read reads the tree of a commit, given as the list of its files.
