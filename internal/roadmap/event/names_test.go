@@ -25,19 +25,23 @@ func TestNamesAreReadOrRefusedInWords(t *testing.T) {
 		bad   []string
 	}{
 		{
-			"node", node, map[string]string{"a": "a", "fix-login-2": "fix-login-2", long(MaxNode): long(MaxNode)},
+			"node", node,
+			map[string]string{"a": "a", "fix-login-2": "fix-login-2", long(MaxNode): long(MaxNode)},
 			[]string{"", "-a", "a-", "a--b", "A", "a_b", "a b", "a\n", "ä", "../a", long(MaxNode + 1)},
 		},
 		{
-			"revision", id, map[string]string{long(64): long(64)},
+			"revision", id,
+			map[string]string{long(64): long(64)},
 			[]string{"", long(63), long(65), strings.ToUpper(long(64)), long(63) + "g", long(64) + "\n"},
 		},
 		{
-			"principal", principal, map[string]string{"principal:a/b/c": "principal:a/b/c", "principal:a.b/c-d/e+f@g_h": "principal:a.b/c-d/e+f@g_h"},
+			"principal", principal,
+			map[string]string{"principal:a/b/c": "principal:a/b/c", "principal:a.b/c-d/e+f@g_h": "principal:a.b/c-d/e+f@g_h"},
 			[]string{"", "ada", "principal:a/b", "principal:a/b/c/d", "principal:a//c", "principal:-a/b/c", "Principal:a/b/c", "principal:a/b/c d", "principal:a/b/" + long(maxPrincipal)},
 		},
 		{
-			"operation-invalid", key, map[string]string{"a": "a", "A_b-9": "A_b-9", long(128): long(128)},
+			"operation-invalid", key,
+			map[string]string{"a": "a", "A_b-9": "A_b-9", long(128): long(128)},
 			[]string{"", "a.b", "a b", "a\n", "ä", long(129)},
 		},
 		{"priority", priority, map[string]string{"p0": "p0", "4": "p4"}, []string{"", "p5", "5", "P1", "p", "p11"}},
