@@ -153,8 +153,8 @@ func TestAnOwnedFileIsThereOrNot(t *testing.T) {
 				} else if err := l.Release(); err != nil {
 					t.Error(err)
 				}
-			default:
-				t.Errorf("%s %t: %v", step, done, err)
+			case durable.Done:
+				t.Errorf("%s %t: done", step, done)
 			}
 			if there || unread != nil {
 				t.Errorf("a folder: %t, %v", there, unread)

@@ -19,6 +19,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -96,8 +97,9 @@ type reading struct {
 	close snapshot.Close
 }
 
-// read opens a reading, and runs f on it. The answer of f gets how the snapshot
-// closed; so does its error.
+// read opens a reading, and runs f on it. An index that turns out to be damaged
+// is made anew, and then f runs again. The caller's document gets how the snapshot
+// closed; so does an error.
 func (p *Plan) read(ctx context.Context, fresh Freshness, f func(reading) error) (snapshot.Close, error) {
 	r := reading{trust: carrier.Trusted{}, close: snapshot.NotOpened{}}
 	at := time.Time{}
@@ -110,23 +112,39 @@ func (p *Plan) read(ctx context.Context, fresh Freshness, f func(reading) error)
 		}
 		r.trust = closed.Result.Trust
 	}
+	err := p.look(ctx, r, at, f)
+	var damaged *index.Damaged
+	if errors.As(err, &damaged) {
+		closed := p.carrier.Rebuild(ctx, damaged.Error())
+		r.close = carrier.Worse(r.close, closed.Close)
+		p.board.Store(nil)
+		if err = closed.Result.Err; err == nil {
+			err = p.look(ctx, r, at, f)
+		}
+	}
+	return r.close, withClose(unreadable(err), r.close)
+}
+
+// look runs f on what the index has now. At is when the remote was asked; zero
+// where it was not.
+func (p *Plan) look(ctx context.Context, r reading, at time.Time, f func(reading) error) error {
 	view, err := p.carrier.View(ctx)
 	if err != nil {
-		return r.close, withClose(err, r.close)
+		return err
 	}
 	defer view.Close()
 	r.view = view
 	if r.board, err = p.boardOf(view); err != nil {
-		return r.close, withClose(unreadable(err), r.close)
+		return err
+	}
+	if r.at.Commit == "" {
+		return problem.New(problem.Gone, "as-of", "Nothing of this plan was read here yet.")
 	}
 	if at.IsZero() {
 		at = r.at.Read
 	}
 	r.as = AsOfCommit{Commit: r.at.Commit, At: at.UTC().Truncate(time.Second)}
-	if r.at.Commit == "" {
-		return r.close, withClose(problem.New(problem.Gone, "as-of", "Nothing of this plan was read here yet."), r.close)
-	}
-	return r.close, withClose(unreadable(f(r)), r.close)
+	return f(r)
 }
 
 func unreadable(err error) error {

@@ -1,18 +1,25 @@
 package roadmap
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"holdfast/internal/roadmap/carrier"
 	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/index"
 )
 
 const ada = event.Principal("principal:local/studio/ada")
 
+type planAt struct {
+	*Plan
+	plan string // its folder
+}
+
 // newPlan is a plan in the embedded repository of an empty home.
-func newPlan(t testing.TB) *Plan {
+func newPlan(t testing.TB) planAt {
 	t.Helper()
 	dir := t.TempDir()
 	home := carrier.Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git")}
@@ -27,7 +34,7 @@ func newPlan(t testing.TB) *Plan {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	return p
+	return planAt{p, home.Plan}
 }
 
 func TestANodeOpensWithItsBlockers(t *testing.T) {
@@ -45,5 +52,27 @@ func TestANodeOpensWithItsBlockers(t *testing.T) {
 	}
 	if len(n.BlockedBy) != 1 || n.BlockedBy[0].Node != "base" || n.Revision != a.Revision || n.Ready || !n.Blocked {
 		t.Errorf("%+v, after %+v", n, a)
+	}
+}
+
+// case R17. Red when: read does not rebuild (leave out the second look).
+func TestADamagedIndexIsMadeAnewWhereItIsNoticed(t *testing.T) {
+	p := newPlan(t)
+	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(p.plan, index.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE node SET state = 'x'`); err != nil {
+		t.Fatal(err)
+	}
+	for _, fresh := range []Freshness{Now, AsOf} {
+		p.board.Store(nil)
+		if n, err := p.Show(t.Context(), fresh, "base"); err != nil || n.Title != "The base" {
+			t.Errorf("%+v, %v", n, err)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package carrier
 import (
 	"context"
 	"errors"
-	"time"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/problem"
@@ -39,7 +38,7 @@ func (c *Carrier) Append(ctx context.Context, commands ...event.Command) (snapsh
 	closed := snapshot.Close(snapshot.NotOpened{})
 	for i, entry := range entries {
 		one := c.see(ctx, entry)
-		outcomes[i], closed = one.Result, worse(closed, one.Close)
+		outcomes[i], closed = one.Result, Worse(closed, one.Close)
 	}
 	return snapshot.Closed[[]queue.Outcome]{Result: outcomes, Close: closed}, nil
 }
@@ -196,7 +195,7 @@ func (c *Carrier) AppendAll(ctx context.Context, commands []event.Command) (snap
 			list = append(list, pending{command: commands[i], settle: func(o queue.Outcome) { outcomes[i] = o }})
 		}
 		within, cancel := context.WithTimeout(ctx, patience)
-		closed = worse(closed, c.publish(within, list))
+		closed = Worse(closed, c.publish(within, list))
 		cancel()
 	}
 	return snapshot.Closed[[]queue.Outcome]{Result: outcomes, Close: closed}, nil
@@ -216,6 +215,3 @@ func (c *Carrier) Withdraw(ctx context.Context, key string) error {
 	defer lock.Release()
 	return c.queue.Withdraw(key)
 }
-
-// Forget removes outcomes that are kept no longer.
-func (c *Carrier) Forget(now time.Time) (int, error) { return c.queue.Forget(now) }

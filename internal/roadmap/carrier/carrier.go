@@ -188,6 +188,10 @@ func (c *Carrier) lock(ctx context.Context, name, command string) (*durable.Lock
 // View is what the index says now, unasked whether the remote has more. Close it.
 func (c *Carrier) View(ctx context.Context) (*index.View, error) {
 	v, err := c.index().View(ctx)
+	var damaged *index.Damaged
+	if errors.As(err, &damaged) {
+		return nil, err // Rebuild mends it
+	}
 	if err != nil {
 		return nil, indexFailed(err)
 	}

@@ -2,6 +2,7 @@ package carrier
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -110,7 +111,7 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 		if err == nil {
 			again := c.Refresh(ctx)
 			err = again.Result.Err
-			read.Close = worse(read.Close, again.Close)
+			read.Close = Worse(read.Close, again.Close)
 		}
 	}
 	if err == nil {
@@ -126,10 +127,11 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 }
 
 // makeRoot begins the log, by a push that only succeeds where there is no branch.
+// Chance is in the commit, so that no two plans begin with the same one.
 // It is false, without an error, where somebody else began it.
 func (c *Carrier) makeRoot(ctx context.Context) (bool, error) {
 	commit, err := c.remote.Write(ctx, git.Commit{
-		Time: time.Now().UTC().Truncate(time.Second), Message: "Begin a plan\n",
+		Time: time.Now().UTC().Truncate(time.Second), Message: "Begin a plan\n\nPlan: " + rand.Text() + "\n",
 		Changes: []git.Change{{Path: formatPath, Data: []byte(formatText)}},
 	})
 	if err != nil {
@@ -200,7 +202,7 @@ func (c *Carrier) AcceptRewrite(ctx context.Context, commit string) (snapshot.Cl
 		return read, err
 	}
 	again := c.refreshLocked(ctx)
-	again.Close = worse(read.Close, again.Close)
+	again.Close = Worse(read.Close, again.Close)
 	return again, again.Result.Err
 }
 

@@ -52,6 +52,12 @@ func (p *publication) once(ctx context.Context) error {
 		return problem.New(problem.Failed, "deadline", "The plan was not reached in time.").Because(err)
 	}
 	draft, err := p.plan(ctx)
+	var damaged *index.Damaged
+	if errors.As(err, &damaged) {
+		made := p.carrier.Rebuild(ctx, damaged.Error())
+		p.close = Worse(p.close, made.Close)
+		return made.Result.Err
+	}
 	if err != nil {
 		return readFailed(err)
 	}
@@ -102,7 +108,7 @@ func waits(e *problem.Error) bool {
 // refresh reads what the remote has.
 func (p *publication) refresh(ctx context.Context) error {
 	read := p.carrier.Refresh(ctx)
-	p.close = worse(p.close, read.Close)
+	p.close = Worse(p.close, read.Close)
 	if read.Result.Err != nil {
 		return read.Result.Err
 	}
@@ -134,6 +140,9 @@ func (p *publication) offer(ctx context.Context, d draft) error {
 	case git.Stale:
 		return p.again(ctx, base, nil)
 	case git.Rejected:
+		if raced(answer.Words) {
+			return p.again(ctx, base, nil)
+		}
 		return p.again(ctx, base, publicationRefused(answer.Words))
 	case git.NotSent:
 		return p.again(ctx, base, publicationRefused(answer.Words))
@@ -145,24 +154,40 @@ func (p *publication) offer(ctx context.Context, d draft) error {
 	}
 }
 
+// raced says whether a remote refused because another push was at the same ref:
+// it may not be seen there yet. Which words a server has for it is git's habit; one
+// with other words costs a refusal that says so, and nothing else.
+func raced(words string) bool {
+	for _, habit := range []string{"cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists", "fetch first", "stale info"} {
+		if strings.Contains(words, habit) {
+			return true
+		}
+	}
+	return false
+}
+
 func publicationRefused(words string) error {
 	return problem.Refusal("publication-refused", "The plan's remote does not take it: %s. Nothing was appended.", words)
 }
 
-// accepted: the remote has the commit.
+// accepted: the remote has the commit. Whoever waits is answered as soon as the
+// index has it too, and so will not be asked again.
 func (p *publication) accepted(ctx context.Context, d draft, u index.Update) {
 	c := p.carrier
 	lock, err := c.lock(ctx, readLock, "appending to the plan")
 	if err == nil {
-		err = c.record(ctx, u)
-		lock.Release()
+		defer lock.Release()
+		err = c.index().Apply(ctx, u)
+	}
+	for _, e := range d.fresh {
+		p.settle(e.pending, queue.Appended{ID: e.envelope.Event.ID(), Commit: u.To.Commit})
+	}
+	if err == nil {
+		err = c.noteVerified(ctx, u)
 	}
 	if err != nil && !errors.Is(err, index.ErrMoved) {
 		// It is in the log all the same; the next reader reads it there.
 		c.log.Warn("what was appended is not in the index yet", "because", err)
-	}
-	for _, e := range d.fresh {
-		p.settle(e.pending, queue.Appended{ID: e.envelope.Event.ID(), Commit: u.To.Commit})
 	}
 }
 

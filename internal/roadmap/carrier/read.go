@@ -59,8 +59,9 @@ type reader struct {
 	}
 
 	update index.Update
-	seen   int   // how many events of known.tail were found, in their order
-	last   int64 // the newest place that was read
+	named  []int64 // the places that files of the tail are named for, in order
+	seen   int     // how many events of known.tail were found, in their order
+	last   int64   // the newest place that was read
 }
 
 // read reads the tree of a commit, given as the list of its files.
@@ -71,6 +72,10 @@ func (r *reader) read(files []git.File) (index.Update, error) {
 	segments, tail, err := r.sort(files)
 	if err != nil {
 		return index.Update{}, err
+	}
+	for _, f := range tail {
+		seq, _, _ := parseTail(f.Path)
+		r.named = append(r.named, seq)
 	}
 	for _, step := range []func() error{
 		func() error { return r.readSegments(segments) },
@@ -229,8 +234,8 @@ func (r *reader) take(place string, env event.Envelope, data []byte) error {
 		r.refuse(place, env.Event.Node(), StepSequence, fmt.Sprintf("it is at place %d, which was passed: place %d came before it", env.Seq, r.last))
 		return nil
 	}
-	if env.Seq > r.last+1 {
-		r.refuse(place, "", StepSequence, missing(r.last+1, env.Seq-1)+": some node lacks an event, and nothing tells which")
+	if from, to := r.last+1, env.Seq-1; r.lacks(from, to) {
+		r.refuse(place, "", StepSequence, missing(from, to)+": some node lacks an event, and nothing tells which")
 	}
 	r.last = env.Seq
 	r.update.Events = append(r.update.Events, env)
@@ -241,6 +246,15 @@ func (r *reader) take(place string, env event.Envelope, data []byte) error {
 func (r *reader) isKnown(seq int64) bool {
 	_, ok := slices.BinarySearchFunc(r.known.tail, seq, func(e event.Envelope, seq int64) int { return cmp.Compare(e.Seq, seq) })
 	return ok
+}
+
+// lacks reports whether some place from one to another is taken by nothing. A
+// damaged file stays in the tail when what is around it is sealed.
+func (r *reader) lacks(from, to int64) bool {
+	first, _ := slices.BinarySearch(r.named, from)
+	after, _ := slices.BinarySearch(r.named, to+1)
+	taken := slices.Compact(slices.Clone(r.named[first:max(first, after)]))
+	return int64(len(taken)) < to-from+1
 }
 
 func missing(from, to int64) string {

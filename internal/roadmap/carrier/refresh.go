@@ -151,8 +151,8 @@ func (c *Carrier) catchUp(ctx context.Context, at index.Position) snapshot.Close
 	})
 }
 
-// worse is the one of two closings that has to be said.
-func worse(a, b snapshot.Close) snapshot.Close {
+// Worse is the one of two closings that has to be said.
+func Worse(a, b snapshot.Close) snapshot.Close {
 	if rank(b) > rank(a) {
 		return b
 	}
@@ -239,6 +239,12 @@ func (c *Carrier) record(ctx context.Context, u index.Update) error {
 	}
 	// Killed here, the ref is behind the index, which alone is asked while it is
 	// there. Without the index, more is read again than need be.
+	return c.noteVerified(ctx, u)
+}
+
+// noteVerified lets the ref point to an update's tip. The caller has the lock of
+// reading.
+func (c *Carrier) noteVerified(ctx context.Context, u index.Update) error {
 	old, err := parse(u.From)
 	if err != nil {
 		return err
@@ -247,12 +253,43 @@ func (c *Carrier) record(ctx context.Context, u index.Update) error {
 	if err != nil {
 		return err
 	}
-	err = c.repo.UpdateRef(ctx, own(refVerified), commit, old)
-	var moved *git.Moved
-	if errors.As(err, &moved) {
-		err = c.repo.UpdateRef(ctx, own(refVerified), commit, moved.Is)
+	if c.repo.UpdateRef(ctx, own(refVerified), commit, old) == nil {
+		return nil
+	}
+	// The ref stood elsewhere: it was behind, or the index was made anew.
+	is, _, err := c.repo.Resolve(ctx, own(refVerified))
+	if err == nil && is != commit {
+		err = c.repo.UpdateRef(ctx, own(refVerified), commit, is)
 	}
 	return err
+}
+
+// Rebuild makes the index anew out of what was read before, because it turned out
+// to be of no use. The remote is not asked.
+func (c *Carrier) Rebuild(ctx context.Context, because string) snapshot.Closed[Read] {
+	lock, err := c.lock(ctx, readLock, "making the index of the plan anew")
+	if err != nil {
+		return notOpened(Read{Err: err})
+	}
+	defer lock.Release()
+	if err := c.renewIndex(ctx, because); err != nil {
+		return notOpened(Read{Err: err})
+	}
+	was, err := c.verified(ctx, index.Position{})
+	if err != nil || was.IsZero() {
+		return notOpened(Read{Trust: Trusted{}, Err: err})
+	}
+	return snapshot.With(ctx, c.store, snapshot.Operation[Read]{
+		Name: "rebuild",
+		Find: func(context.Context, *git.Repo) (git.ID, error) { return was, nil },
+		Do: func(ctx context.Context, s *snapshot.Snapshot) Read {
+			if err := c.readCommit(ctx, s.Repo(), was); err != nil {
+				return Read{Err: readFailed(err)}
+			}
+			return Read{Trust: Trusted{}}
+		},
+		Refuse: func(err error) Read { return Read{Err: readFailed(err)} },
+	})
 }
 
 // difference reads what a commit has beyond the index.

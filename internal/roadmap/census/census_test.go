@@ -84,7 +84,7 @@ func TestTheCensusIsTheUnionOfListAndFolders(t *testing.T) {
 	})
 }
 
-// case R10. Red when Reap trusts that a snapshot was seen, or for how long.
+// case R10. Red when judge gives a lock out for more than what is gone.
 func TestTheReaperTakesOnlyWhatIsGone(t *testing.T) {
 	h := newHome(t)
 	gone, noOwner := h.fails(), h.fails()
@@ -106,6 +106,30 @@ func TestTheReaperTakesOnlyWhatIsGone(t *testing.T) {
 		}
 		h.take().counts(t, 2, 2, 0)
 	})
+}
+
+// A snapshot that is closed between the list and the look at its owner. Red when
+// observe does not look again.
+func TestASnapshotClosedMeanwhileIsNotCalledUnknown(t *testing.T) {
+	h := newHome(t)
+	var place string
+	h.with(func(s *snapshot.Snapshot) { place = s.Path() })
+	check(t, h.repo.AddWorktree(t.Context(), place, h.commit, "without an owner"))
+	h.take().counts(t, 1, 0, 0)
+	bin, path := t.TempDir(), os.Getenv("PATH")
+	check(t, os.WriteFile(bin+"/once", nil, 0o600))
+	text := `#!/bin/sh
+PATH=` + path + `
+git "$@" || exit
+case "$*" in *"worktree list"*) rm ` + bin + `/once 2>/dev/null && git "$1" worktree remove --force --force ` + place + `;; esac
+exit 0
+`
+	check(t, os.WriteFile(bin+"/git", []byte(text), 0o755))
+	t.Setenv("PATH", bin+":"+path)
+	h.take().counts(t, 0, 0, 0)
+	if _, err := os.Stat(bin + "/once"); err == nil {
+		t.Error("it was not closed meanwhile")
+	}
 }
 
 // Each failed removal is told of once, by its number, and again where it is not known

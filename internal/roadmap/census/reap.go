@@ -23,11 +23,7 @@ func Reap(ctx context.Context, s *snapshot.Store) (Reaped, error) {
 		return report, err
 	}
 	for _, one := range all {
-		if _, gone := one.Owner.(snapshot.Gone); !gone {
-			report.Spared = append(report.Spared, one)
-			continue
-		}
-		got := s.Reap(ctx, one.Name) // which asks again, under the owner's lock
+		got := s.Reap(ctx, one.Name) // which asks whose it is, under the owner's lock
 		switch c := got.Close.(type) {
 		case snapshot.Removed:
 			report.Removed = append(report.Removed, one.Name)

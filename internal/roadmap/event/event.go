@@ -78,7 +78,7 @@ func (e Event) Kind() Kind { return e.draft.Body.Kind() }
 // event says is read from its own bytes, so that it shares nothing with the draft
 // and is what every other reader will see.
 func (d Draft) Seal() (Event, error) {
-	d.At = d.At.UTC().Truncate(time.Millisecond)
+	d.At = d.At.UTC()
 	if fault := d.check(); fault != nil {
 		if isNode(string(d.Node)) {
 			fault.Node = d.Node

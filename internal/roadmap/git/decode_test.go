@@ -39,6 +39,7 @@ func FuzzWorktreeList(f *testing.F) {
 	})
 }
 
+// Red when sentNothing takes the end of what it can read for the end of the trace.
 func TestOnlyAWholeTraceProvesThatNothingWasSent(t *testing.T) {
 	const start = `{"event":"start","argv":["git","push"]}` + "\n"
 	for trace, want := range map[string]bool{

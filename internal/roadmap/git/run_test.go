@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -75,13 +76,18 @@ func TestHowACommandEndedIsTold(t *testing.T) {
 	}
 }
 
-// Nothing can be asked at a terminal: git has none. Red when Setsid is left out and
-// the tests have one.
+// Nothing can be asked at a terminal: git has none. Red when it has a group of its own
+// only (Setpgid).
 func TestGitHasASessionOfItsOwn(t *testing.T) {
 	r := repo(t, git.Options{})
 	out, err := r.Run(t.Context(), git.Command{Args: []string{"-c", "alias.s=!cut -d' ' -f6,7 /proc/self/stat; : </dev/tty", "s"}})
 	var exited *git.Exited
-	if !errors.As(err, &exited) || !strings.HasSuffix(strings.TrimSpace(string(out.Stdout)), " 0") {
-		t.Errorf("session and terminal: %s, %v", out.Stdout, err)
+	if !errors.As(err, &exited) {
+		t.Errorf("it opened a terminal: %v", err)
+	}
+	ours := must(unix.Getsid(0))(t)
+	session, terminal, _ := strings.Cut(strings.TrimSpace(string(out.Stdout)), " ")
+	if session == strconv.Itoa(ours) || terminal != "0" {
+		t.Errorf("its session is %s and its terminal %s; ours is %d", session, terminal, ours)
 	}
 }

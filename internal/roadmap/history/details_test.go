@@ -36,8 +36,8 @@ func TestCommentsAreAsTheirLineLeftThem(t *testing.T) {
 
 // TestCommentsOfOtherLinesStay: what was said on a line that was not kept is still
 // shown, marked, and can be spoken of; what that line said of the kept line's
-// comments is not. Red when Details walks the line alone, or asideEvents edit what
-// is not aside.
+// comments is not. Red when Details walks the line alone, or onItsWay finds what is
+// not aside.
 func TestCommentsOfOtherLinesStay(t *testing.T) {
 	l := newLog(t)
 	l.open()
@@ -83,6 +83,22 @@ func TestCommentsOfOtherLinesStay(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestTheLineMayTakeANameThatIsAside: nobody would admit it, and both are shown;
+// from then on the name is the line's. Red when create looks aside for names.
+func TestTheLineMayTakeANameThatIsAside(t *testing.T) {
+	l := newLog(t)
+	first := l.open()
+	kept := l.after(event.Progress{Note: "kept"}, first)
+	lost := l.after(event.CommentCreated{Comment: "c", Body: "lost"}, first)
+	l.after(event.Reconciled{Keep: kept.ID()}, kept, lost)
+	l.say(event.CommentCreated{Comment: "c", Body: "own"})
+	l.say(event.CommentDeleted{Comment: "c"})
+	d := Details(l.ordered())
+	if len(d.Comments) != 2 || !d.Comments[0].Deleted || d.Comments[1].Body != "lost" || d.standing("c") != CommentDeleted {
+		t.Errorf("%+v", d.Comments)
 	}
 }
 

@@ -107,7 +107,7 @@ func TestStandingsSayWhoAndWhy(t *testing.T) {
 	}
 }
 
-// TestAResultGoesToItsOwnClaim is case R15: a claim, a release and another claim
+// case R15. A claim, a release and another claim
 // while the first attempt runs; its result goes to the first claim, and the second
 // can still return its own. Red when result takes the newest claim, or the holder
 // that is.
@@ -246,6 +246,45 @@ func TestExtendingIsFolding(t *testing.T) {
 	})
 }
 
+// TestTwoStatesFromOneShareNothing: an index extends what it read, and others still
+// look at that. Red when Extend or result appends to the list that it was given, or
+// a link is taken out of it.
+func TestTwoStatesFromOneShareNothing(t *testing.T) {
+	l := start(t, "claimed")
+	for _, to := range []event.Node{"a", "b", "c"} {
+		l.say(event.Linked{Relation: event.Related, To: to})
+	}
+	for _, a := range []event.Attempt{"000000000000000a", "000000000000000b", "000000000000000c"} {
+		l.returned(a, event.Waiting{Picks: []string{"b/q"}})
+	}
+	var s State
+	for _, e := range l.events { // grown, so that the lists have room for more
+		s, _ = s.Extend(e)
+	}
+	base, head := l.events, l.events[len(l.events)-1]
+	var grown []State
+	var want []State
+	for _, body := range []event.Body{
+		event.ResultReturned{Attempt: firstTry, Claim: l.lastClaim(), Outcome: event.Published{}},
+		event.ResultReturned{Attempt: secondTry, Claim: l.lastClaim(), Outcome: event.Published{}},
+		event.Linked{Relation: event.ChildOf, To: "x"},
+		event.Linked{Relation: event.ChildOf, To: "y"},
+		event.Unlinked{Relation: event.Related, To: "a"},
+		event.Claimed{Assignee: bo, ReturnTo: bo},
+		event.Claimed{Assignee: cy, ReturnTo: cy},
+	} {
+		e := l.after(body, head)
+		next, ok := s.Extend(e)
+		if !ok {
+			t.Fatalf("%#v does not follow", body)
+		}
+		grown, want = append(grown, next), append(want, StateOf(node, append(base[:len(base):len(base)], e)))
+	}
+	if d := cmp.Diff(append(want, StateOf(node, base)), append(grown, s)); d != "" {
+		t.Errorf("(-folded +extended):\n%s", d)
+	}
+}
+
 // TestExtendNeverGuesses: over any history and one event more, Extend is right or
 // declines. Red when follows takes a reconciliation, or an event after another
 // than the head.
@@ -330,7 +369,7 @@ func TestKeysAreNames(t *testing.T) {
 	}
 }
 
-// BenchmarkStateOf is a node of 5,000 events, case R16.
+// case R16, one node of 5,000 events.
 func BenchmarkStateOf(b *testing.B) {
 	l := newLog(b)
 	l.open()

@@ -110,7 +110,7 @@ func (g *Graph) Cycle(n event.Node) []event.Node {
 	if ring == 0 {
 		return nil
 	}
-	from := map[event.Node]event.Node{}
+	from := map[event.Node]event.Node{} // inside the ring: what leaves it does not come back
 	for queue := []event.Node{n}; len(queue) > 0; queue = queue[1:] {
 		for _, next := range g.states[queue[0]].to(event.BlockedBy) {
 			if next == n {

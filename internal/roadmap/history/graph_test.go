@@ -72,7 +72,7 @@ func TestOtherLinksBlockNothing(t *testing.T) {
 }
 
 // TestRingsAreNamed: the shortest way round, beginning with who asks. Red when
-// Cycle walks out of its ring, or a node that blocks itself is no ring.
+// way does not turn what it walked, or a node that blocks itself is no ring.
 func TestRingsAreNamed(t *testing.T) {
 	g := NewGraph([]State{
 		at("a", Open{}, "b"), at("b", Open{}, "c", "x"), at("c", Open{}, "a", "d"), at("d", Open{}, "c"),

@@ -29,17 +29,10 @@ func (u Unordered) Text() string {
 // Refusal is the answer to whoever needs the order.
 func (u Unordered) Refusal() *problem.Error {
 	e := problem.Refusal(StepUnordered, "%s has a history that cannot be ordered: %s. Nothing was changed.", u.Node, u.Text())
-	if f, ok := u.Why.(Forked); ok {
-		return e.WithHint("holdfast roadmap reconcile %s --keep %s keeps that one.", u.Node, oneOf(f.Heads))
+	if _, ok := u.Why.(Forked); ok {
+		return e.WithHint("holdfast roadmap reconcile %s --keep ID keeps the line that ends in ID.", u.Node)
 	}
 	return e
-}
-
-func oneOf(ids []event.ID) string {
-	if len(ids) == 0 {
-		return "HEAD"
-	}
-	return ids[0].Short()
 }
 
 // shorts names some events, and how many there are beyond those.

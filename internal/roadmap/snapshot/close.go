@@ -39,6 +39,15 @@ type CloseFailed struct {
 	Stderr   string // git's words, or ours
 }
 
+// Sentence says for people what was left, to stand after whatever else is said.
+func (c CloseFailed) Sentence() string {
+	how := fmt.Sprintf("git ended with exit status %d", c.ExitCode)
+	if c.ExitCode == noExit {
+		how = "its removal did not come to an end"
+	}
+	return fmt.Sprintf("The snapshot %s is left behind, since %s: %s", plain.Text(c.Worktree), how, plain.Lines(c.Stderr))
+}
+
 func (NotOpened) isClose()   {}
 func (Removed) isClose()     {}
 func (CloseFailed) isClose() {}

@@ -49,6 +49,9 @@ func TestAnEntryRemovedByHandIsSaidAndReaped(t *testing.T) {
 		check(t, os.RemoveAll(filepath.Join(h.plan, "carrier.git/worktrees")))
 	})
 	h.leaves(got, path, 128, "is not a working tree")
+	if s := is[CloseFailed](t, got.Close).Sentence(); !strings.HasPrefix(s, "The snapshot "+path+" is left behind, since git ended with exit status 128: fatal: ") {
+		t.Error(s)
+	}
 	if listed, folders, _ := h.left(); len(listed) != 0 || len(folders) != 1 {
 		t.Errorf("left are %v and %v", listed, folders)
 	}
@@ -115,6 +118,9 @@ func TestAMountInsideIsLeftAndSaid(t *testing.T) {
 		check(t, os.WriteFile(path+"/m/kept", nil, 0o600))
 	})
 	h.leaves(got, path, noExit, "a file system is mounted there")
+	if s := is[CloseFailed](t, got.Close).Sentence(); !strings.Contains(s, "its removal did not come to an end") {
+		t.Error(s)
+	}
 	if _, err := os.Stat(path + "/m/kept"); err != nil {
 		t.Error(err)
 	}
@@ -139,7 +145,7 @@ func tmpfs(t *testing.T, path string) {
 }
 
 // The snapshot's folder itself is in use as a mount: git forgets the entry, but the
-// folder stays. Red when remove takes git's exit status for the whole truth.
+// folder stays. Red when remove leaves git's exit status out.
 func TestAFolderThatCannotBeRemovedIsSaid(t *testing.T) {
 	h := newHome(t)
 	var path string
@@ -154,6 +160,19 @@ func TestAFolderThatCannotBeRemovedIsSaid(t *testing.T) {
 		t.Error("with exit status 0")
 	}
 	check(t, unix.Unmount(path, 0))
+	h.reaps(path)
+}
+
+// Red when remove takes git's exit status for the whole truth.
+func TestAFolderThatIsThereStillIsSaid(t *testing.T) {
+	h := newHome(t)
+	var path string
+	got := h.run(func(s *Snapshot) {
+		path = s.Path()
+		fakeGit(t, "*'worktree remove'*) git \"$@\" && exec mkdir "+path)
+	})
+	t.Setenv("PATH", realPath)
+	h.leaves(got, path, 0, "the folder is there still")
 	h.reaps(path)
 }
 
@@ -198,7 +217,7 @@ func immutable(t *testing.T, path string, on bool) {
 // A git that never comes back. Red when remove takes a deadline for done.
 func TestAGitPastItsDeadlineIsSaid(t *testing.T) {
 	h := newHome(t)
-	slow, err := git.Open(t.Context(), h.repo.Dir(), git.Options{Limits: git.Limits{Local: 3 * time.Second}})
+	slow, err := git.Open(t.Context(), h.repo.Dir(), git.Options{Limits: git.Limits{Local: 5 * time.Second}})
 	check(t, err)
 	s, err := OpenStore(slow)
 	check(t, err)
@@ -206,21 +225,22 @@ func TestAGitPastItsDeadlineIsSaid(t *testing.T) {
 	var path string
 	got := With(t.Context(), s, h.at(func(snap *Snapshot) {
 		path = snap.Path()
-		stuckGit(t)
+		fakeGit(t, "*'worktree remove'*) exec sleep 1000")
 	}))
 	h.leaves(got, path, noExit, "took more than")
 	t.Setenv("PATH", realPath)
 	h.reaps(path)
 }
 
-// realPath is the PATH before stuckGit.
+// realPath is the PATH before fakeGit.
 var realPath = os.Getenv("PATH")
 
-// stuckGit puts a git before the real one that hangs when a worktree is removed.
-func stuckGit(t *testing.T) {
+// fakeGit puts a git before the real one, which does as arm, of a case in the shell's
+// language, says.
+func fakeGit(t *testing.T, arm string) {
 	t.Helper()
 	dir := t.TempDir()
-	text := "#!/bin/sh\ncase \"$*\" in *\"worktree remove\"*) exec sleep 1000;; esac\nPATH=" + realPath + " exec git \"$@\"\n"
+	text := "#!/bin/sh\nPATH=" + realPath + "\ncase \"$*\" in " + arm + ";; esac\nexec git \"$@\"\n"
 	check(t, os.WriteFile(filepath.Join(dir, "git"), []byte(text), 0o755))
 	t.Setenv("PATH", dir+":"+realPath)
 }
@@ -262,6 +282,17 @@ func TestAFailureThatCannotBeJournalledIsSaidInTheAnswer(t *testing.T) {
 	}
 	if _, err := h.Failures(); err == nil {
 		t.Error("a damaged journal was read")
+	}
+}
+
+// Red when replay does not compare the number.
+func TestAGapInTheJournalIsDamage(t *testing.T) {
+	h := newHome(t)
+	line, err := Failure{Seq: 2, At: time.Unix(0, 0).UTC(), Operation: "x", Close: CloseFailed{"/w", 1, ""}}.MarshalJSON()
+	check(t, err)
+	check(t, os.WriteFile(h.plan+"/close-failures.jsonl", append(line, '\n'), 0o600))
+	if all, err := h.Failures(); err == nil || !strings.Contains(err.Error(), "the number 2 where 1 is due") {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

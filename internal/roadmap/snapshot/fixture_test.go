@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"holdfast/internal/roadmap/git"
 )
 
@@ -16,7 +18,7 @@ func TestMain(m *testing.M) {
 	if asOwner() {
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func check(t *testing.T, err error) {

@@ -74,7 +74,8 @@ func (Alive) isOwner()   {}
 func (Gone) isOwner()    {}
 func (Unknown) isOwner() {}
 
-// Judge asks who owns n, now.
+// Judge asks who owns n, now. It takes the lock for an instant, so that of two that
+// ask at once one may be told alive: the harmless mistake.
 func (s *Store) Judge(n Name) Owner {
 	verdict, lock := s.judge(n.owner())
 	if lock != nil {

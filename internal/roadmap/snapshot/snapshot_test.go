@@ -37,7 +37,7 @@ func TestASnapshotPinsItsCommitAndIsClosedBeforeTheAnswer(t *testing.T) {
 	h.nothingLeft()
 }
 
-// The parent of all: Red when With removes only after a result, without defer.
+// Red when With removes only after a result, without defer.
 func TestAPanicClosesTheSnapshotAndGoesOn(t *testing.T) {
 	h := newHome(t)
 	func() {
