@@ -43,12 +43,38 @@ func (b Batch) Against(log Log, author event.Principal, now time.Time) Orders {
 		o.replay(b.replay)
 		return o.Orders
 	}
-	items := o.sorted(b.items)
-	names := o.names(items)
-	for i, it := range items {
-		o.item(it, names[it.source], o.Nodes[i].New, names)
-	}
+	o.items(o.sorted(b.items))
 	return o.Orders
+}
+
+// items makes the commands of all items: each is opened with the links to those
+// before it, and the other links come when all are open.
+func (o *orders) items(items []item) {
+	names := o.names(items)
+	chains, later := map[string]*chain{}, []func(){}
+	for i, it := range items {
+		c := &chain{node: names[it.source], fresh: o.Nodes[i].New}
+		if !o.add(c, it.source, "open", event.Opened{Card: o.card(it)}) && c.fresh {
+			continue
+		}
+		chains[it.source] = c
+		for _, l := range o.links(it, names) {
+			link := func() {
+				if chains[l.to] != nil {
+					o.add(c, it.source, "link\x00"+string(l.relation)+"\x00"+l.to, event.Linked{Relation: l.relation, To: names[l.to]})
+				}
+			}
+			if chains[l.to] != nil {
+				link()
+			} else {
+				later = append(later, link)
+			}
+		}
+		later = append(later, func() { o.rest(c, it) })
+	}
+	for _, do := range later {
+		do()
+	}
 }
 
 type orders struct {
@@ -92,22 +118,15 @@ type chain struct {
 	fresh  bool
 }
 
-// item makes the commands for one unit of work.
-func (o *orders) item(it item, n event.Node, fresh bool, names map[string]event.Node) {
-	c := chain{node: n, fresh: fresh}
-	if !o.add(&c, it.source, "open", event.Opened{Card: o.card(it)}) && fresh {
-		return
-	}
-	for _, l := range o.links(it, names) {
-		o.add(&c, it.source, "link\x00"+string(l.relation)+"\x00"+l.to, event.Linked{Relation: l.relation, To: names[l.to]})
-	}
+// rest is what was said of an item, and where it stands.
+func (o *orders) rest(c *chain, it item) {
 	for _, m := range it.comments {
 		part := "comment\x00" + m.source
 		body, _ := o.text(m.body)
-		o.add(&c, it.source, part, event.CommentCreated{Comment: name(key(o.from, it.source, part)), Body: body})
+		o.add(c, it.source, part, event.CommentCreated{Comment: name(key(o.from, it.source, part)), Body: body})
 	}
 	if it.end != nil {
-		o.add(&c, it.source, "end\x00"+string(it.end.Kind()), it.end)
+		o.add(c, it.source, "end\x00"+string(it.end.Kind()), it.end)
 	}
 }
 
