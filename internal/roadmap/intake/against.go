@@ -142,21 +142,30 @@ func (o *orders) add(c *chain, source, part string, body event.Body) bool {
 		return true
 	}
 	command := event.Command{Key: k, Node: c.node, Author: o.author, At: o.at, Body: body}
-	if c.fresh {
-		command.Expect = c.expect
+	if err := c.put(&command); err != nil {
+		o.say("%s: %s of it is left out: %s", source, body.Kind(), err)
+		return false
 	}
+	o.Commands = append(o.Commands, command)
+	return true
+}
+
+// put puts a command on top of a new node's; on top of an old one's it may come
+// wherever that is by now.
+func (c *chain) put(command *event.Command) error {
+	if !c.fresh {
+		return command.Check()
+	}
+	command.Expect = c.expect
 	parents := c.expect
 	if parents == nil {
 		parents = []event.ID{}
 	}
 	sealed, err := command.Seal(parents)
-	if err != nil {
-		o.say("%s: %s of it is left out: %s", source, body.Kind(), err)
-		return false
+	if err == nil {
+		c.expect = []event.ID{sealed.ID()}
 	}
-	c.expect = []event.ID{sealed.ID()}
-	o.Commands = append(o.Commands, command)
-	return true
+	return err
 }
 
 // links are those that lead to something that is imported, each once.
