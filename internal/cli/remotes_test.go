@@ -92,7 +92,7 @@ func log(ts *testscript.TestScript, repo *remotetest.Repository) []event.Envelop
 func besideTheNewest(ts *testscript.TestScript, log []event.Envelope, n event.Node) event.Envelope {
 	var newest event.Envelope
 	for _, e := range log {
-		if e.Event.Node() == n {
+		if e.Event.Node() == n && len(e.Event.Parents()) < 2 {
 			newest = e
 		}
 	}
