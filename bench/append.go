@@ -70,7 +70,8 @@ func (p *plans) appender() (func() (float64, error), func(), error) {
 	return func() (float64, error) { return appendOne(c, p.command()) }, c.Close, nil
 }
 
-// fill appends n events at once.
+// fill appends n events at once, every tenth of them a new node and the others
+// about it.
 func (p *plans) fill(n int) error {
 	c, err := carrier.Open(context.Background(), p.home)
 	if err != nil {
@@ -80,6 +81,10 @@ func (p *plans) fill(n int) error {
 	list := make([]event.Command, n)
 	for i := range list {
 		list[i] = p.command()
+		if i%10 > 0 {
+			list[i].Node = list[i-1].Node
+			list[i].Body = event.CommentCreated{Comment: event.Comment(fmt.Sprintf("c%d", i)), Body: strings.Repeat("x", 170)}
+		}
 	}
 	closed, err := c.AppendAll(context.Background(), list)
 	if err != nil {
@@ -268,7 +273,7 @@ func standings(l *lab) error {
 	if err != nil {
 		return err
 	}
-	if err := p.fill(10_000); err != nil {
+	if err := p.fill(100_000); err != nil {
 		return err
 	}
 	plan, err := roadmap.Open(context.Background(), p.home)

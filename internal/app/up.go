@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"holdfast/internal/booth/sweep"
 	"holdfast/internal/durable"
 	"holdfast/internal/obs"
+	"holdfast/internal/page"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
 )
@@ -197,8 +199,12 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 	if err != nil {
 		return nil, err
 	}
+	frame, err := page.New(h.base, desk.Room)
+	if err != nil {
+		return nil, err
+	}
 	h.desk, err = desk.New(desk.Config{
-		Data: h.data, Ledger: h.ledger, Sweeper: h.sweeper, FolderPath: h.config.Booths(), TTL: h.config.TTL,
+		House: frame, Data: h.data, Ledger: h.ledger, Sweeper: h.sweeper, FolderPath: h.config.Booths(), TTL: h.config.TTL,
 		Base: h.base, Key: h.key, Policy: policy, Log: h.log, Now: time.Now,
 		Watched: func(name string) bool {
 			w := h.watcher.Load()
@@ -211,7 +217,7 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 	}
 	return web.NewSite(web.Config{
 		Base: h.base, Hosts: hosts, Auth: h.auth, Policy: policy,
-		Routes: append(h.routes(), h.desk.Routes()...), ErrorPage: h.desk.ErrorPage, Log: h.log,
+		Routes: slices.Concat(h.routes(), frame.Routes(), h.desk.Routes()), ErrorPage: frame.ErrorPage, Log: h.log,
 		Count: h.metrics.Request,
 	})
 }

@@ -76,3 +76,43 @@ func TestADamagedIndexIsMadeAnewWhereItIsNoticed(t *testing.T) {
 		}
 	}
 }
+
+// Red when: around sees only the links that a node has itself, or Whole reads its
+// history by another way than Log.
+func TestAWholeNodeHasWhatStandsAroundIt(t *testing.T) {
+	p := newPlan(t)
+	for _, n := range []event.Node{"base", "roof", "house", "garden"} {
+		if _, err := p.Open(t.Context(), n, Opening{Card: event.Card{Title: "The " + string(n)}}, Act{Author: ada}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range []struct {
+		node event.Node
+		link event.Linked
+	}{
+		{"roof", event.Linked{Relation: event.BlockedBy, To: "base"}},
+		{"roof", event.Linked{Relation: event.ChildOf, To: "house"}},
+		{"garden", event.Linked{Relation: event.Related, To: "roof"}},
+	} {
+		if _, err := p.Append(t.Context(), l.node, l.link, Act{Author: ada}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := p.Whole(t.Context(), Now, "roof")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Parents) != 1 || w.Parents[0].To != "house" || len(w.Related) != 1 || w.Related[0].To != "garden" {
+		t.Errorf("%+v %+v", w.Parents, w.Related)
+	}
+	if len(w.Around) != 3 || w.Around["base"].Title != "The base" || w.Around["garden"].Standing.Kind != "open" {
+		t.Errorf("%+v", w.Around)
+	}
+	l, err := p.Log(t.Context(), AsOf, "roof")
+	if err != nil || len(l.Events) != 3 || len(w.Events) != 3 || w.Events[2].ID != l.Events[2].ID {
+		t.Errorf("%v: %+v, and %+v", err, w.Events, l.Events)
+	}
+	if base, err := p.Whole(t.Context(), AsOf, "base"); err != nil || len(base.Blocks) != 1 || base.Around["roof"].Node != "roof" {
+		t.Errorf("%v: %+v", err, base)
+	}
+}

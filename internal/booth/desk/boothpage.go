@@ -11,8 +11,10 @@ import (
 	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/page"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
+	"holdfast/internal/prose"
 	"holdfast/internal/web"
 )
 
@@ -20,10 +22,10 @@ import (
 const pageSize = 96
 
 // maxBoard is the most that a board's links.md may hold, in bytes.
-const maxBoard = maxProse
+const maxBoard = prose.Max
 
 type boothPage struct {
-	Page      page
+	Page      page.Frame
 	Head      headView
 	Version   string
 	Marks     string // address of the marks page
@@ -38,7 +40,7 @@ type boothPage struct {
 	Losses    []string
 	Frame     string
 	Sandbox   string
-	Groups    []group
+	Groups    []prose.Group
 	Tiles     []tile
 	Files     bool // tiles stand under a fold, beside the main thing
 	FilesOpen bool
@@ -99,7 +101,7 @@ func (d *Desk) serveBooth(w http.ResponseWriter, r *http.Request) error {
 		d.board(r, b, &p)
 	case booth.Gallery:
 	}
-	return d.pages.write(w, "booth.html", p)
+	return d.pages.Write(w, "booth.html", p)
 }
 
 // viewed records a deliberate look by the operator. It cannot fail the request.
@@ -117,7 +119,7 @@ func (d *Desk) viewed(r *http.Request, b *folder.Booth) {
 
 func (d *Desk) boothPage(r *http.Request, l booth.Look) boothPage {
 	p := boothPage{
-		Page:    d.pages.page(r, plain.Text(l.Title())),
+		Page:    d.pages.Frame(r, plain.Text(l.Title())),
 		Head:    d.head(r, l, "booth"),
 		Marks:   d.Base.URL("b", l.Name.String(), "marks"),
 		Said:    saidWords(l),
@@ -247,15 +249,15 @@ func (d *Desk) board(r *http.Request, b *folder.Booth, p *boothPage) {
 		p.Problems = append(p.Problems, fmt.Sprintf("The board's links.md cannot be read: %s.", why))
 		return
 	}
-	out := renderBoard(data, booth.BoardFile, d.places(r, b.Name().String()))
-	p.Groups, p.Links, p.Losses = out.groups, plain.Count(out.links, "link"), out.losses
+	out := prose.Board(data, booth.BoardFile, d.places(r, b.Name().String()))
+	p.Groups, p.Links, p.Losses = out.Groups, plain.Count(out.Links, "link"), out.Losses
 }
 
-func (d *Desk) places(r *http.Request, name string) places {
-	return places{
-		page:  func(item string) string { return d.viewURL(name, item) },
-		bytes: func(item string) string { return d.contentURL(r, name, item) },
-		base:  d.Base,
+func (d *Desk) places(r *http.Request, name string) prose.Places {
+	return prose.Places{
+		Page:  func(item string) string { return d.viewURL(name, item) },
+		Bytes: func(item string) string { return d.contentURL(r, name, item) },
+		Base:  d.Base,
 	}
 }
 

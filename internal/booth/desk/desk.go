@@ -15,7 +15,6 @@ package desk
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -25,14 +24,19 @@ import (
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/ledger"
+	"holdfast/internal/page"
 	"holdfast/internal/web"
 )
 
 //go:embed templates static
 var embedded embed.FS
 
+// Room is the desk's entry of the navigation.
+var Room = page.Room{Name: "Booths"}
+
 // Config is what a desk needs. Every field but FolderPath is required.
 type Config struct {
+	House  *page.House
 	Data   *folder.Data
 	Ledger *ledger.Ledger
 	// Sweeper deletes and gives back. Nothing else here does.
@@ -56,8 +60,7 @@ type Config struct {
 // Desk serves booths. It is safe for concurrent use.
 type Desk struct {
 	Config
-	pages     *pages
-	static    *static
+	pages     *page.Set
 	bells     bells
 	snapshots snapshots
 	polls     chan struct{} // a place for each request that waits
@@ -78,19 +81,11 @@ func (d *Desk) Close() {
 
 // New makes a desk. It is to be closed.
 func New(c Config) (*Desk, error) {
-	files, err := fs.Sub(embedded, "static")
+	pages, err := c.House.Wing(Room.Name, embedded, nil)
 	if err != nil {
 		return nil, err
 	}
-	st, err := newStatic(c.Base, files)
-	if err != nil {
-		return nil, err
-	}
-	pg, err := newPages(st, c.Base)
-	if err != nil {
-		return nil, err
-	}
-	d := &Desk{Config: c, pages: pg, static: st, polls: make(chan struct{}, maxPolls)}
+	d := &Desk{Config: c, pages: pages, polls: make(chan struct{}, maxPolls)}
 	d.life, d.end = context.WithCancel(context.Background())
 	return d, nil
 }
@@ -129,7 +124,6 @@ func (d *Desk) Routes() []web.Route {
 		{Method: get, Pattern: "/api/v1/booths/{booth}", Action: access.ReadPages, Handler: d.serveListing},
 		{Method: get, Pattern: "/api/v1/booths/{booth}/explain", Action: access.ReadPages, Handler: d.serveExplain},
 		{Method: http.MethodPatch, Pattern: "/api/v1/booths/{booth}", Action: access.Publish, Handler: d.servePatch},
-		{Method: get, Pattern: "/static/{version}/{file}", Action: access.ReadPublic, Handler: d.static.serve},
 	}
 }
 

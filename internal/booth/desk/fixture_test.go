@@ -20,6 +20,7 @@ import (
 	"holdfast/internal/booth/ledger"
 	"holdfast/internal/booth/sweep"
 	"holdfast/internal/durable"
+	"holdfast/internal/page"
 	"holdfast/internal/web"
 )
 
@@ -30,6 +31,7 @@ const (
 
 // site is a desk that listens, with its data folder.
 type site struct {
+	house   *page.House
 	desk    *Desk
 	handler http.Handler
 	key     access.Key
@@ -72,8 +74,10 @@ func serve(t testing.TB, o options) *site {
 	check(t, err)
 	auth, err := web.NewAuth(web.AuthConfig{Key: s.key, Principal: principal, Links: new(access.Links), Base: s.base})
 	check(t, err)
+	s.house, err = page.New(s.base, Room)
+	check(t, err)
 	s.desk, err = New(Config{
-		Data: data, Ledger: known, Sweeper: sweeper, FolderPath: "/the/booths", TTL: day, Base: s.base, Key: s.key, Policy: policy, Log: quiet,
+		House: s.house, Data: data, Ledger: known, Sweeper: sweeper, FolderPath: "/the/booths", TTL: day, Base: s.base, Key: s.key, Policy: policy, Log: quiet,
 		Watched: func(string) bool { return s.watched },
 		Live:    func() string { return s.base.URL("events") },
 		Now:     func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
@@ -81,7 +85,7 @@ func serve(t testing.TB, o options) *site {
 	check(t, err)
 	t.Cleanup(s.desk.Close)
 	handler, err := web.NewSite(web.Config{
-		Base: s.base, Hosts: hosts, Auth: auth, Policy: policy, Routes: s.desk.Routes(), ErrorPage: s.desk.ErrorPage, Log: quiet,
+		Base: s.base, Hosts: hosts, Auth: auth, Policy: policy, Routes: append(s.house.Routes(), s.desk.Routes()...), ErrorPage: s.house.ErrorPage, Log: quiet,
 	})
 	check(t, err)
 	s.handler = handler

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/access"
 	"holdfast/internal/booth/lifetime"
+	"holdfast/internal/page"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
@@ -23,7 +24,7 @@ const (
 )
 
 type indexPage struct {
-	Page    page
+	Page    page.Frame
 	Version string // changes when what is shown changes
 	Lanes   []laneView
 	Pager   pager
@@ -51,7 +52,7 @@ func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := indexPage{Page: d.pages.page(r, "Booths"), Age: "as of " + plural(d.Now().Sub(snap.at))}
+	p := indexPage{Page: d.pages.Frame(r, "Booths"), Age: "as of " + plural(d.Now().Sub(snap.at))}
 	p.Page.Live, p.Page.Here = live, d.Base.String()
 	if _, ok := web.PartyOf(r).(access.Operator); ok {
 		p.Folder, p.Acts = plain.Text(d.FolderPath), true
@@ -65,7 +66,7 @@ func (d *Desk) serveIndex(w http.ResponseWriter, r *http.Request) error {
 		d.firstCards(r, snap, &p)
 	}
 	p.Version = fingerprint(p.Lanes)
-	return d.pages.write(w, "index.html", p)
+	return d.pages.Write(w, "index.html", p)
 }
 
 // plural is an age in seconds, in words.

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/marks"
+	"holdfast/internal/page"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
@@ -37,7 +38,7 @@ func (d *Desk) head(r *http.Request, l booth.Look, back string) headView {
 }
 
 type marksPage struct {
-	Page     page
+	Page     page.Frame
 	Head     headView
 	Version  string
 	Problems []string
@@ -76,7 +77,7 @@ func (d *Desk) writeMarks(w http.ResponseWriter, r *http.Request, name string, t
 	if err != nil {
 		return err
 	}
-	p := marksPage{Page: d.pages.page(r, "Marks of "+plain.Text(l.Title())), Head: d.head(r, l, "marks")}
+	p := marksPage{Page: d.pages.Frame(r, "Marks of "+plain.Text(l.Title())), Head: d.head(r, l, "marks")}
 	if typed == nil { // else what was typed would be lost with the first change
 		p.Page.Live, p.Page.Here = live, d.Base.URL("b", name, "marks")
 	}
@@ -97,7 +98,7 @@ func (d *Desk) writeMarks(w http.ResponseWriter, r *http.Request, name string, t
 			p.Refused, p.Typed = typed.why, typed.words
 		}
 	}
-	return d.pages.writeStatus(w, status, "marks.html", p)
+	return d.pages.WriteStatus(w, status, "marks.html", p)
 }
 
 // maxShown is how many questions of a kind, and how many remarks, a page shows: a

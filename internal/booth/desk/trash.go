@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/lifetime"
 	"holdfast/internal/booth/sweep"
+	"holdfast/internal/page"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
@@ -89,7 +90,7 @@ func (d *Desk) serveSweep(w http.ResponseWriter, r *http.Request) error {
 }
 
 type trashPage struct {
-	Page    page
+	Page    page.Frame
 	Acts    bool // the reader may restore
 	Trashed []trashView
 	Aside   []string // names of booths that cannot go back
@@ -102,14 +103,14 @@ type trashView struct {
 
 func (d *Desk) serveTrash(w http.ResponseWriter, r *http.Request) error {
 	_, acts := web.PartyOf(r).(access.Operator)
-	p := trashPage{Page: d.pages.page(r, "Trash"), Acts: acts}
+	p := trashPage{Page: d.pages.Frame(r, "Trash"), Acts: acts}
 	for _, t := range d.Sweeper.Trash() {
 		p.Trashed = append(p.Trashed, d.trashView(t))
 	}
 	for _, a := range d.Sweeper.Aside() {
 		p.Aside = append(p.Aside, plain.Text(a.Name.String()))
 	}
-	return d.pages.write(w, "trash.html", p)
+	return d.pages.Write(w, "trash.html", p)
 }
 
 func (d *Desk) trashView(t sweep.Trashed) trashView {

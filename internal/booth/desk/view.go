@@ -13,20 +13,17 @@ import (
 	"holdfast/internal/access"
 	"holdfast/internal/booth"
 	"holdfast/internal/booth/folder"
+	"holdfast/internal/page"
 	"holdfast/internal/plain"
+	"holdfast/internal/prose"
 	"holdfast/internal/web"
 )
 
-// Most bytes of an item that its view shows as text or renders as markdown.
-const (
-	maxText = 256 << 10
-	// The time that markdown takes to lay out can grow with the square of its
-	// length, so hostile markdown is kept short: at this size it is about a second.
-	maxProse = 64 << 10
-)
+// maxText is how many bytes of an item its view shows as text.
+const maxText = 256 << 10
 
 type viewPage struct {
-	Page           page
+	Page           page.Frame
 	Card           card
 	Name           string
 	About          string
@@ -71,14 +68,14 @@ func (d *Desk) serveView(w http.ResponseWriter, r *http.Request) error {
 	if err := d.present(r, b, item, f, &p); err != nil {
 		return err
 	}
-	return d.pages.write(w, "view.html", p)
+	return d.pages.Write(w, "view.html", p)
 }
 
 func (d *Desk) viewPage(r *http.Request, l booth.Look, item folder.ItemPath, f *folder.File) viewPage {
 	name, path := l.Name.String(), item.String()
 	kind := mediaType(path, headOf(f))
 	p := viewPage{
-		Page:     d.pages.page(r, plain.Text(path)),
+		Page:     d.pages.Frame(r, plain.Text(path)),
 		Card:     d.card(l),
 		Name:     plain.Text(path),
 		About:    fmt.Sprintf("%s · %s", plain.Size(f.Size()), kind),
@@ -114,19 +111,19 @@ func (d *Desk) present(r *http.Request, b *folder.Booth, item folder.ItemPath, f
 	case showFrame:
 		p.Losses = scanItem(b, item.String())
 	case showProse:
-		if f.Size() <= maxProse {
-			data, err := readOpen(f, maxProse)
+		if f.Size() <= prose.Max {
+			data, err := readOpen(f, prose.Max)
 			if err != nil {
 				return err
 			}
-			p.Prose, p.Losses = renderProse(data, item.String(), d.places(r, b.Name().String()))
+			p.Prose, p.Losses = prose.Render(data, item.String(), d.places(r, b.Name().String()))
 			return nil
 		}
 		p.Show = showText
 		if err := p.readText(f); err != nil {
 			return err
 		}
-		p.Notice = strings.TrimSpace(fmt.Sprintf("It is longer than %s, so it is shown as it was written. %s", plain.Size(maxProse), p.Notice))
+		p.Notice = strings.TrimSpace(fmt.Sprintf("It is longer than %s, so it is shown as it was written. %s", plain.Size(prose.Max), p.Notice))
 		return nil
 	case showText:
 		return p.readText(f)

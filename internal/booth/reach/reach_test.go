@@ -23,6 +23,7 @@ import (
 	"holdfast/internal/booth/folder"
 	"holdfast/internal/booth/ledger"
 	"holdfast/internal/durable"
+	"holdfast/internal/page"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
 )
@@ -87,9 +88,11 @@ func remoteWith(t *testing.T, data *folder.Data, known *ledger.Ledger, sweeper d
 	auth, err := web.NewAuth(web.AuthConfig{Key: key, Principal: "principal:local/h/u", Links: new(access.Links), Base: base})
 	check(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	d, err := desk.New(desk.Config{Data: data, Ledger: known, Sweeper: sweeper, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Watched: func(string) bool { return false }, Log: quiet, Now: time.Now})
+	house, err := page.New(base)
 	check(t, err)
-	server.Config.Handler, err = web.NewSite(web.Config{Base: base, Hosts: hosts, Auth: auth, Routes: d.Routes(), ErrorPage: d.ErrorPage, Log: quiet})
+	d, err := desk.New(desk.Config{House: house, Data: data, Ledger: known, Sweeper: sweeper, TTL: ttl, Base: base, Key: key, Live: func() string { return "" }, Watched: func(string) bool { return false }, Log: quiet, Now: time.Now})
+	check(t, err)
+	server.Config.Handler, err = web.NewSite(web.Config{Base: base, Hosts: hosts, Auth: auth, Routes: d.Routes(), ErrorPage: house.ErrorPage, Log: quiet})
 	check(t, err)
 	server.Start()
 	t.Cleanup(server.Close)

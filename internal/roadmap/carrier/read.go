@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/event"
@@ -182,25 +184,48 @@ func (r *reader) readSegment(number int, f git.File) error {
 	return nil
 }
 
-func (r *reader) readLines(path string, data []byte) error {
-	line := 0
+// decoded is one line of a segment.
+type decoded struct {
+	whole []byte // without its end
+	ended bool
+	env   event.Envelope
+	err   error
+}
+
+// decode reads the lines of a segment, on all processors: a newcomer has all of
+// the log to read.
+func decode(data []byte) []decoded {
+	list := []decoded{}
 	for text := range bytes.Lines(data) {
-		line++
-		place := fmt.Sprintf("%s:%d", path, line)
 		whole, ended := bytes.CutSuffix(text, []byte("\n"))
-		if !ended {
+		list = append(list, decoded{whole: whole, ended: ended})
+	}
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(list, max(1, len(list)/runtime.GOMAXPROCS(0)+1)) {
+		wg.Go(func() {
+			for i := range part {
+				part[i].env, part[i].err = event.DecodeEnvelope(part[i].whole)
+			}
+		})
+	}
+	wg.Wait()
+	return list
+}
+
+func (r *reader) readLines(path string, data []byte) error {
+	for i, line := range decode(data) {
+		place := fmt.Sprintf("%s:%d", path, i+1)
+		switch {
+		case !line.ended:
 			r.last++
-			r.refuse(place, event.NodeOf(whole), event.StepEnvelope, "its line has no end: the segment was cut")
-			continue
-		}
-		env, err := event.DecodeEnvelope(whole)
-		if err != nil {
+			r.refuse(place, event.NodeOf(line.whole), event.StepEnvelope, "its line has no end: the segment was cut")
+		case line.err != nil:
 			r.last++
-			r.fault(place, err)
-			continue
-		}
-		if err := r.take(place, env, whole); err != nil {
-			return err
+			r.fault(place, line.err)
+		default:
+			if err := r.take(place, line.env, line.whole); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

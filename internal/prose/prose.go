@@ -1,4 +1,10 @@
-package desk
+// Package prose makes HTML of markdown that is hostile: raw HTML in it is dropped,
+// no address with a scheme that could run something survives, nothing that it names
+// is fetched from another site, and its headings stand below those of the page.
+//
+// Laying out takes time that can grow with the square of the length, so that callers
+// keep texts to [Max], and one text is laid out at a time.
+package prose
 
 import (
 	"bytes"
@@ -18,38 +24,47 @@ import (
 	"holdfast/internal/web"
 )
 
-// group is a heading of a board and what stands under it. The first group has
+// Group is a heading of a board and what stands under it. The first group has
 // no heading when the page begins without one.
-type group struct {
+type Group struct {
 	Heading string
 	Body    template.HTML
 }
 
-// prose is rendered markdown: raw HTML in it is dropped, and no address with a
+// Grouped is rendered markdown: raw HTML in it is dropped, and no address with a
 // scheme that could run something survives.
-type prose struct {
-	groups []group
-	links  int
-	losses []string
+type Grouped struct {
+	Groups []Group
+	Links  int
+	Losses []string // what of it is not shown
 }
 
-// places tells where the items of a booth are shown, by item path.
-type places struct {
-	page  func(item string) string // its view
-	bytes func(item string) string // its content
-	base  web.Base
+// Max is how long a text may be that is laid out, in bytes: at this size hostile
+// markdown takes about a second.
+const Max = 64 << 10
+
+// Places tells where things are that a document names.
+type Places struct {
+	Base web.Base
+	// Page and Bytes are the addresses of an item's view and content, by its path;
+	// nil where there are no items.
+	Page  func(item string) string
+	Bytes func(item string) string
+	// Under is the level of the heading that the document stands below; 0 leaves its
+	// own levels.
+	Under int
 }
 
-// renderBoard groups a document by its headings and counts its links. at is the
+// Board groups a document by its headings and counts its links. at is the
 // document's own path in the booth.
-func renderBoard(source []byte, at string, p places) prose {
+func Board(source []byte, at string, p Places) Grouped {
 	md, doc := parse(source, at, p)
-	out := prose{losses: proseLosses(doc)}
+	out := Grouped{Losses: proseLosses(doc)}
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n.(type) {
 		case *ast.Link, *ast.AutoLink:
 			if entering {
-				out.links++
+				out.Links++
 			}
 		}
 		return ast.WalkContinue, nil
@@ -57,7 +72,7 @@ func renderBoard(source []byte, at string, p places) prose {
 	current, heading := ast.NewDocument(), ""
 	flush := func() {
 		if current.HasChildren() || heading != "" {
-			out.groups = append(out.groups, group{heading, render(md, source, current)})
+			out.Groups = append(out.Groups, Group{heading, render(md, source, current)})
 		}
 	}
 	for n := doc.FirstChild(); n != nil; {
@@ -74,8 +89,8 @@ func renderBoard(source []byte, at string, p places) prose {
 	return out
 }
 
-// renderProse renders a whole document, and says what of it is left out.
-func renderProse(source []byte, at string, p places) (template.HTML, []string) {
+// Render renders a whole document, and says what of it is left out.
+func Render(source []byte, at string, p Places) (template.HTML, []string) {
 	laying.Lock()
 	defer laying.Unlock()
 	md, doc := parse(source, at, p)
@@ -105,7 +120,7 @@ func proseLosses(doc ast.Node) []string {
 	return out
 }
 
-func parse(source []byte, at string, p places) (goldmark.Markdown, ast.Node) {
+func parse(source []byte, at string, p Places) (goldmark.Markdown, ast.Node) {
 	md := goldmark.New(
 		goldmark.WithExtensions(extension.GFM),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(relink{at, p}, 999))),
@@ -160,10 +175,11 @@ func plainText(n ast.Node, source []byte) string {
 // apart from the desk.
 type relink struct {
 	at string
-	places
+	Places
 }
 
 func (r relink) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	level := r.Under
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -171,16 +187,21 @@ func (r relink) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 		switch n := n.(type) {
 		case *ast.Link:
 			if item, ok := r.item(n.Destination); ok {
-				n.Destination = []byte(r.page(item))
+				n.Destination = []byte(r.Page(item))
 			} else {
 				n.Destination = r.underBase(n.Destination)
 				apart(n)
 			}
 		case *ast.AutoLink:
 			apart(n)
+		case *ast.Heading:
+			if r.Under > 0 { // one below the last at most: readers go by levels
+				n.Level = min(r.Under+n.Level, level+1, 6)
+				level = n.Level
+			}
 		case *ast.Image:
 			if item, ok := r.item(n.Destination); ok {
-				n.Destination = []byte(r.bytes(item))
+				n.Destination = []byte(r.Bytes(item))
 			} else if !isForeign(n.Destination) {
 				n.Destination = nil // another booth's, or a page: nothing that loads by itself
 			}
@@ -198,10 +219,10 @@ func meant(dest []byte) []byte {
 // that; any other stays.
 func (r relink) underBase(dest []byte) []byte {
 	rest, rooted := strings.CutPrefix(string(meant(dest)), "/")
-	if !rooted || strings.HasPrefix(rest, "/") || strings.HasPrefix("/"+rest, r.base.String()) {
+	if !rooted || strings.HasPrefix(rest, "/") || strings.HasPrefix("/"+rest, r.Base.String()) {
 		return dest
 	}
-	return []byte(r.base.String() + rest)
+	return []byte(r.Base.String() + rest)
 }
 
 // isForeign says whether an address names another server.
@@ -217,6 +238,9 @@ func apart(n ast.Node) {
 
 // item is the booth's item that a relative address names.
 func (r relink) item(dest []byte) (string, bool) {
+	if r.Page == nil {
+		return "", false
+	}
 	u, err := url.Parse(string(meant(dest)))
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.HasPrefix(u.Path, "/") {
 		return "", false

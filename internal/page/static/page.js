@@ -1,14 +1,15 @@
 // Liveness, and nothing else: every page works without this file.
 "use strict";
 (() => {
-  const { live, here } = document.body.dataset;
+  const { live, here, topic } = document.body.dataset;
   const region = () => document.querySelector("[data-region]");
   if (!live || !region() || !window.EventSource) return;
 
   // What somebody has begun to type or choose stays until it is sent or taken back,
   // also where the browser itself put it there again.
   const typed = () => [...region().querySelectorAll("textarea, input:not([type=hidden])")].some((e) =>
-    e.value !== e.defaultValue || e.checked !== e.defaultChecked);
+    e.value !== e.defaultValue || e.checked !== e.defaultChecked) || [...region().querySelectorAll("select")].some((e) =>
+    e.selectedIndex !== Math.max(0, [...e.options].findIndex((o) => o.defaultSelected)));
   const stale = () => {
     if (document.querySelector(".stale")) return;
     const note = document.createElement("p");
@@ -23,9 +24,10 @@
   // where the server says the page is: the address of the window can be one at which
   // a booth has something to show.
   //
-  // What is within a question is the same thing when it has the same place there;
+  // What has an id is the thing with that id. What is within a question is the same thing when it has the same place there;
   // what is not, when it leads to the same address.
   const alike = (e, fresh) => {
+    if (e.id) return fresh.querySelector(`#${CSS.escape(e.id)}`);
     const within = e.closest(".pick[id]");
     if (!within) {
       const leads = (e) => e.getAttribute("href") || e.closest("form")?.getAttribute("action");
@@ -75,7 +77,8 @@
       stream = undefined;
     } else if (!stream) {
       stream = new EventSource(live);
-      for (const kind of ["change", "resync"]) stream.addEventListener(kind, refresh);
+      stream.addEventListener("resync", refresh);
+      stream.addEventListener("change", (e) => { if (!topic || e.data === topic) refresh(); });
     }
   };
   document.addEventListener("visibilitychange", follow);

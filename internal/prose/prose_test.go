@@ -1,4 +1,4 @@
-package desk
+package prose
 
 import (
 	"net/url"
@@ -11,14 +11,16 @@ import (
 	"holdfast/internal/web"
 )
 
-func testPlaces(t testing.TB, base string) places {
+func testPlaces(t testing.TB, base string) Places {
 	t.Helper()
 	b, err := web.ParseBase(base)
-	check(t, err)
-	return places{
-		page:  func(item string) string { return b.URL("b", "x", "view") + "?f=" + url.QueryEscape(item) },
-		bytes: func(item string) string { return b.URL(append([]string{"c", "token"}, strings.Split(item, "/")...)...) },
-		base:  b,
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Places{
+		Page:  func(item string) string { return b.URL("b", "x", "view") + "?f=" + url.QueryEscape(item) },
+		Bytes: func(item string) string { return b.URL(append([]string{"c", "token"}, strings.Split(item, "/")...)...) },
+		Base:  b,
 	}
 }
 
@@ -106,11 +108,11 @@ func TestHostileMarkdownIsInert(t *testing.T) {
 		p := testPlaces(t, base)
 		for _, source := range hostileMarkdown {
 			for _, at := range []string{"a.md", "sub/a.md"} {
-				out, _ := renderProse([]byte(source), at, p)
+				out, _ := Render([]byte(source), at, p)
 				if why := inert(string(out), base); why != "" {
 					t.Errorf("%q: %s: %s", source, why, out)
 				}
-				for _, g := range renderBoard([]byte(source), at, p).groups {
+				for _, g := range Board([]byte(source), at, p).Groups {
 					if why := inert(string(g.Body), base); why != "" {
 						t.Errorf("%q on a board: %s: %s", source, why, g.Body)
 					}
@@ -140,7 +142,7 @@ func TestRelativeAddressesLeadToItems(t *testing.T) {
 		"[x](https://e.example/)":    `href="https://e.example/" rel="noopener noreferrer nofollow" target="_blank"`,
 		"<https://e.example/>":       `href="https://e.example/" rel="noopener noreferrer nofollow" target="_blank"`,
 	} {
-		if got, _ := renderProse([]byte(source), "d/a.md", p); !strings.Contains(string(got), want) {
+		if got, _ := Render([]byte(source), "d/a.md", p); !strings.Contains(string(got), want) {
 			t.Errorf("%s: %s, want %s", source, got, want)
 		}
 	}
@@ -148,18 +150,18 @@ func TestRelativeAddressesLeadToItems(t *testing.T) {
 
 // Red when a heading loses its links' text, or what comes before the first one.
 func TestABoardIsGroupedByItsHeadings(t *testing.T) {
-	out := renderBoard([]byte("before [a](a)\n# One & [two](b) `<x>`\n- [c](c)\n- <https://e.example>\n\nThree\n---\n### Four"), "links.md", testPlaces(t, "/"))
+	out := Board([]byte("before [a](a)\n# One & [two](b) `<x>`\n- [c](c)\n- <https://e.example>\n\nThree\n---\n### Four"), "links.md", testPlaces(t, "/"))
 	var headings []string
-	for _, g := range out.groups {
+	for _, g := range out.Groups {
 		headings = append(headings, g.Heading)
 	}
-	if got := strings.Join(headings, "|"); got != "|One & two <x>|Three|Four" || out.links != 4 {
-		t.Errorf("%q, %d links", got, out.links)
+	if got := strings.Join(headings, "|"); got != "|One & two <x>|Three|Four" || out.Links != 4 {
+		t.Errorf("%q, %d links", got, out.Links)
 	}
-	if !strings.Contains(string(out.groups[0].Body), "before") || !strings.Contains(string(out.groups[1].Body), `f=c"`) || strings.Contains(string(out.groups[1].Body), "One") {
-		t.Errorf("%+v", out.groups)
+	if !strings.Contains(string(out.Groups[0].Body), "before") || !strings.Contains(string(out.Groups[1].Body), `f=c"`) || strings.Contains(string(out.Groups[1].Body), "One") {
+		t.Errorf("%+v", out.Groups)
 	}
-	if got := renderBoard(nil, "links.md", testPlaces(t, "/")); len(got.groups) != 0 || got.links != 0 {
+	if got := Board(nil, "links.md", testPlaces(t, "/")); len(got.Groups) != 0 || got.Links != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -169,11 +171,11 @@ func TestHugeNestingIsRendered(t *testing.T) {
 	p := testPlaces(t, "/")
 	for _, piece := range []string{"> ", "- ", "[", "![", "*", "**a ", "`", "<", "(", "[](", "&", "|", "\\", "# ", "~", "[a]("} {
 		source := []byte(strings.Repeat(piece, 1000))
-		out, _ := renderProse(source, "a.md", p)
+		out, _ := Render(source, "a.md", p)
 		if why := inert(string(out), "/"); why != "" {
 			t.Errorf("%q: %s", piece, why)
 		}
-		renderBoard(source, "links.md", p)
+		Board(source, "links.md", p)
 	}
 }
 
@@ -183,14 +185,30 @@ func FuzzRenderProse(f *testing.F) {
 	}
 	p := testPlaces(f, "/desk/")
 	f.Fuzz(func(t *testing.T, source string) {
-		out, _ := renderProse([]byte(source), "d/a.md", p)
+		out, _ := Render([]byte(source), "d/a.md", p)
 		if why := inert(string(out), "/desk/"); why != "" {
 			t.Fatalf("%s: %s", why, out)
 		}
-		for _, g := range renderBoard([]byte(source), "links.md", p).groups {
+		for _, g := range Board([]byte(source), "links.md", p).Groups {
 			if why := inert(string(g.Body), "/desk/"); why != "" {
 				t.Fatalf("%s: %s", why, g.Body)
 			}
 		}
 	})
+}
+
+// Red when: Transform leaves a heading's level, or lets one skip levels.
+func TestHeadingsStandBelowThoseOfThePage(t *testing.T) {
+	out, _ := Render([]byte("#### a\n\n# b\n\n###### c\n"), "", Places{Under: 2})
+	if got := string(out); got != "<h3>a</h3>\n<h3>b</h3>\n<h4>c</h4>\n" {
+		t.Errorf("%s", got)
+	}
+}
+
+// Red when: item looks for items where there are none.
+func TestWithoutItemsARelativeAddressIsALinkAndNoPicture(t *testing.T) {
+	out, _ := Render([]byte("[a](b) ![c](d)"), "", Places{})
+	if got := string(out); strings.Contains(got, `src="d"`) || !strings.Contains(got, `href="b"`) {
+		t.Errorf("%s", got)
+	}
 }
