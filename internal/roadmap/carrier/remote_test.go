@@ -461,3 +461,16 @@ func TestWhatWaitsIsPublishedByItself(t *testing.T) {
 		t.Errorf("%d wait still, %v", len(waiting), err)
 	}
 }
+
+// Red when a remote that never answered is kept for good.
+func TestAMisspeltRemoteCanBeNamedAgain(t *testing.T) {
+	home := newHome(t)
+	if _, err := Init(t.Context(), home, home.Plan+"/misspelt"); problem.From(err, "").Step != "fetch" {
+		t.Fatalf("a remote that is not there ended as %v", err)
+	}
+	c := begin(t, home, remotetest.Path(t).Dir)
+	appended(t, c, command("k1", "paint", opened("Paint it")))
+	if _, err := Init(t.Context(), home, remotetest.Path(t).Dir); problem.From(err, "").Step != "remote" {
+		t.Errorf("another remote, once a log was read, ended as %v", err)
+	}
+}
