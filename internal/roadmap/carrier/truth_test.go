@@ -310,10 +310,10 @@ func TestAnIndexThatIsDamagedInTheMiddleIsMadeAnew(t *testing.T) {
 	h := newHome(t)
 	c := begin(t, h, repo.Dir)
 	appended(t, c, command("k1", "fix-login", opened("Mend it")))
-	exec(t, h, `UPDATE event SET bytes = 'x'`)
+	alter(t, h, `UPDATE event SET bytes = 'x'`)
 	appended(t, begin(t, newHome(t), repo.Dir), command("k2", "paint", opened("Paint it")))
 	wantKeys(t, c, "k1", "k2")
-	exec(t, h, `UPDATE event SET bytes = 'x'`)
+	alter(t, h, `UPDATE event SET bytes = 'x'`)
 	appended(t, c, command("k3", "roof", opened("A roof")))
 	wantKeys(t, c, "k1", "k2", "k3")
 }

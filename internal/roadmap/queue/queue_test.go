@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,7 +93,7 @@ func (y *yard) wantWaiting(keys ...event.Key) {
 	}
 }
 
-// cut brings back an entry whose removal was cut off.
+// bringBack brings back an entry whose removal was cut off.
 func (y *yard) bringBack(e Entry, do func()) {
 	y.t.Helper()
 	path := filepath.Join(y.plan, "queue", string(e.Command.Key)+suffix)
@@ -126,9 +127,11 @@ func TestOneKeyIsOneCommandThatManyMayAskFor(t *testing.T) {
 func TestWhatOneCallerQueuesKeepsItsOrder(t *testing.T) {
 	y := newYard(t)
 	want := []event.Key{}
-	for i := range 20 {
-		want = append(want, y.put(comment(fmt.Sprintf("k%d", 99-i), "x")).Command.Key)
-	}
+	synctest.Test(t, func(*testing.T) { // where no time passes
+		for i := range 20 {
+			want = append(want, y.put(comment(fmt.Sprintf("k%d", 99-i), "x")).Command.Key)
+		}
+	})
 	y.wantWaiting(want...)
 }
 
