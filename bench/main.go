@@ -33,6 +33,9 @@ var benches = []bench{
 	{"answer", answerSeen},
 	{"waiters", waiters},
 	{"push", pushes},
+	{"append", appends},
+	{"growth", growth},
+	{"standings", standings},
 }
 
 func main() {
@@ -89,6 +92,11 @@ func (l *lab) build(to, what string) error {
 
 func (l *lab) row(what, ours, other, ratio, bound string) {
 	fmt.Printf("%-44s %12s %12s %7s  %s\n", what, ours, other, ratio, bound)
+}
+
+// alone writes a row of one median, for a bound that is a time.
+func (l *lab) alone(what string, ours []float64, unit, bound string) {
+	l.row(what, fmt.Sprintf("%.4g %s", median(ours), unit), "", "", bound)
 }
 
 // compare writes a row of two medians.

@@ -6,10 +6,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 
 	"holdfast/internal/app/config"
+	"holdfast/internal/problem"
 	"holdfast/internal/roadmap"
 	"holdfast/internal/roadmap/carrier"
+	"holdfast/internal/roadmap/event"
 )
 
 // PlanHome is where the home's plan lives.
@@ -67,4 +70,56 @@ func preparePlan(c *config.Config) error {
 		return unwritable(c.Plan(), err)
 	}
 	return nil
+}
+
+// PlanOperator is whom the operator's events in the plan are put down to: as
+// [Operator] says, a bare name being somebody on this machine. A name that no
+// principal may have is refused, and not spelt anew: two people could become one.
+func PlanOperator(c *config.Config) (event.Principal, error) {
+	name := principal(c)
+	if !strings.HasPrefix(name, "principal:") {
+		name = onThisMachine(name)
+	}
+	p, err := event.ParsePrincipal(name)
+	if err != nil {
+		return "", problem.Refusal("principal", "You are %q here, and nobody in the plan can be called so. Nothing was changed.", name).
+			WithHint(`say who you are in holdfast.toml: [desk] principal = "principal:local/studio/ada"`)
+	}
+	return p, nil
+}
+
+// PlanPrincipal is somebody in the plan: a principal, or a bare name, which is
+// somebody beside the operator, in the same namespace.
+func PlanPrincipal(c *config.Config, name string) (event.Principal, error) {
+	if strings.HasPrefix(name, "principal:") || strings.Contains(name, "/") {
+		return event.ParsePrincipal(name)
+	}
+	operator, err := PlanOperator(c)
+	if err != nil {
+		return "", err
+	}
+	p, err := event.ParsePrincipal(strings.TrimSuffix(string(operator), operator.Subject()) + name)
+	if err != nil {
+		return "", problem.New(problem.Usage, "principal", "%q names nobody: give a name of letters, digits and . _ @ + -, or a whole principal:AUTHORITY/NAMESPACE/SUBJECT.", name)
+	}
+	return p, nil
+}
+
+// PlanWorker is a worker in the plan: what it is called within the operator's
+// namespace, under an authority of its own (attempt, worker, agent).
+func PlanWorker(c *config.Config, authority, name string) (event.Principal, error) {
+	operator, err := PlanOperator(c)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		name = operator.Subject()
+	}
+	parts := strings.Split(string(operator), "/")
+	whole := "principal:" + authority + "/" + parts[1] + "/" + name
+	p, err := event.ParsePrincipal(whole)
+	if err != nil {
+		return "", problem.Refusal("principal", "This is the command line of %q, and nobody in the plan can be called so. Nothing was changed.", whole)
+	}
+	return p, nil
 }

@@ -245,13 +245,18 @@ func principal(c *config.Config) string {
 	if c.Principal != "" {
 		return c.Principal
 	}
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "localhost"
-	}
 	name := fmt.Sprintf("uid-%d", os.Getuid())
 	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && u.Username != "" {
 		name = u.Username
+	}
+	return onThisMachine(name)
+}
+
+// onThisMachine is somebody who is known here by a bare name.
+func onThisMachine(name string) string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
 	}
 	return "principal:local/" + host + "/" + name
 }

@@ -34,6 +34,7 @@ type run struct {
 	flags    *pflag.FlagSet // those of the command that runs
 	status   int            // for answers that are no failures
 	agent    bool           // an agent speaks through it
+	read     bool           // stdin was read
 }
 
 // Main runs one command line and gives its exit status.
@@ -105,7 +106,7 @@ with "holdfast up", make a folder, and look at it in a browser.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
 	root.AddCommand(
 		r.up(), r.open(), r.booth(), r.config(), r.version(),
-		r.ask(), r.wait(), r.answer(), r.withdraw(), r.note(), r.flag(), r.mcp(),
+		r.ask(), r.wait(), r.answer(), r.withdraw(), r.note(), r.flag(), r.mcp(), r.roadmap(),
 	)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd("completion")

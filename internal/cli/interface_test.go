@@ -41,6 +41,9 @@ func TestTheInterfacePageIsTheCommandTree(t *testing.T) {
 	found := map[string][]string{}
 	walk(root, func(c *cobra.Command) {
 		path, own := c.CommandPath(), []string{}
+		if _, ok := documented[path]; c.HasSubCommands() && !ok {
+			return // it only holds others
+		}
 		if strings.HasPrefix(path, "holdfast completion ") {
 			path = "holdfast completion" // its shells are one entry
 		}
@@ -68,11 +71,9 @@ func TestTheInterfacePageIsTheCommandTree(t *testing.T) {
 	}
 }
 
-// walk visits every command that does something.
+// walk visits every command.
 func walk(c *cobra.Command, visit func(*cobra.Command)) {
-	if !c.HasSubCommands() {
-		visit(c)
-	}
+	visit(c)
 	for _, sub := range c.Commands() {
 		walk(sub, visit)
 	}

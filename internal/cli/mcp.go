@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"holdfast/internal/app"
 	"holdfast/internal/app/config"
 	"holdfast/internal/mcp"
 	"holdfast/internal/problem"
@@ -15,9 +17,10 @@ import (
 func (r *run) mcp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp [install]",
-		Short: "Let an agent use booths as tools, over stdin and stdout",
-		Long: `Let an agent use booths as tools, by the Model Context Protocol over stdin and
-stdout: booth_publish, booth_ask, booth_wait, booth_marks.
+		Short: "Let an agent use booths and the plan as tools, over stdin and stdout",
+		Long: `Let an agent use booths and the plan as tools, by the Model Context Protocol over
+stdin and stdout: booth_publish, booth_ask, booth_wait, booth_marks, roadmap_ready,
+roadmap_claim, roadmap_progress.
 
 "holdfast mcp install" prints what the common clients want to be told; it changes
 nothing.`,
@@ -35,7 +38,7 @@ nothing.`,
 				return usage(cmd, "holdfast mcp speaks a protocol of its own, without --json")
 			}
 			r.agent = true
-			return mcp.Serve(cmd.Context(), mcp.Config{Open: r.boothsForTools, Page: r.pageOf, Version: Version}, r.in, r.out)
+			return mcp.Serve(cmd.Context(), mcp.Config{Open: r.boothsForTools, Page: r.pageOf, Plan: r.planForTools, Version: Version}, r.in, r.out)
 		},
 	}
 }
@@ -43,6 +46,23 @@ nothing.`,
 // boothsForTools opens booths for one call of a tool.
 func (r *run) boothsForTools(name string) (mcp.Booths, string, func(), error) {
 	return r.boothsOf(name)
+}
+
+// planForTools opens the plan for one call of a tool.
+func (r *run) planForTools(ctx context.Context) (mcp.Plan, mcp.Who, func(), error) {
+	p, c, done, err := r.plan(ctx)
+	if err != nil {
+		return nil, mcp.Who{}, nil, err
+	}
+	var who mcp.Who
+	if who.Agent, err = r.planner(c); err == nil {
+		who.Operator, err = app.PlanOperator(c)
+	}
+	if err != nil {
+		done()
+		return nil, mcp.Who{}, nil, err
+	}
+	return p, who, done, nil
 }
 
 // installed is how clients start the server, in JSON.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/internal/remotetest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,10 +28,16 @@ func TestMain(m *testing.M) {
 // sets URL), listen VAR (takes a port for the rest of the script), jsonpath FILE
 // PATH VALUE (a member of a JSON document), setjson VAR FILE PATH (a variable's
 // value from there), setfrom VAR FILE (from a file), status N COMMAND… (runs it,
-// and wants that exit status).
+// and wants that exit status), and those of remotes.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.Run(t, scripts(t, "testdata/script"))
+}
+
+// scripts is how the scripts of a folder are run.
+func scripts(t *testing.T, dir string) testscript.Params {
+	far := remotes{t: t, known: map[string]*remotetest.Repository{}}
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir+"/home")
@@ -43,8 +51,13 @@ func TestScripts(t *testing.T) {
 			"setfrom":  setfrom,
 			"setjson":  setjson,
 			"status":   status,
+			"remote":   far.path,
+			"http":     far.http,
+			"hook":     far.hook,
+			"plant":    far.plant,
+			"until":    until,
 		},
-	})
+	}
 }
 
 func serving(ts *testscript.TestScript, _ bool, args []string) {

@@ -106,7 +106,7 @@ func (d *Dir) LockDir() (*Lock, error) {
 // Await takes a lock by trying until it can be had or ctx ends, with the last
 // [*Held] and the context's error as its error.
 func Await(ctx context.Context, try func() (*Lock, error)) (*Lock, error) {
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		l, err := try()
 		var held *Held
 		if !errors.As(err, &held) {

@@ -1,8 +1,9 @@
-// Package mcp lets an agent use booths as tools, by the Model Context Protocol
-// over a pair of pipes.
+// Package mcp lets an agent use booths and the plan as tools, by the Model Context
+// Protocol over a pair of pipes.
 //
-// The tools are booth_publish, booth_ask, booth_wait and booth_marks: what a
-// worker may do. Nothing here answers, keeps or deletes. booth_ask returns at
+// The tools are booth_publish, booth_ask, booth_wait, booth_marks, roadmap_ready,
+// roadmap_claim and roadmap_progress: what a worker may do. Nothing here answers,
+// keeps, deletes or accepts. booth_ask returns at
 // once; booth_wait waits at most [MaxWait] a call and then says that a question
 // is open, so that no client gives up on it. What goes wrong is the tool's
 // result, in the words of package problem, and never ends the session.
@@ -42,14 +43,20 @@ type Config struct {
 	Open func(name string) (b Booths, exact string, done func(), err error)
 	// Page is the address of a booth's page, empty where no desk is known; it ends
 	// with a slash.
-	Page    func(ctx context.Context, name string) string
+	Page func(ctx context.Context, name string) string
+	// Plan opens the plan for one call, and says who the agent is in it. done lets go
+	// of it.
+	Plan    func(ctx context.Context) (p Plan, who Who, done func(), err error)
 	Version string
 }
 
 const instructions = `A booth is a page that the operator looks at. Publish what you made, ask what you
 need to know, and go on working. An answer may take hours: call booth_wait when you
 need it, and again while it says open. Use a key for each question, so that asking
-again after a restart is the same question.`
+again after a restart is the same question.
+
+The roadmap is the plan that you share with others. Claim a unit of work before you
+begin it, and work on nothing that somebody else holds; say how it goes.`
 
 // Serve answers one client until it goes away, or ctx ends.
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
@@ -86,6 +93,7 @@ func (c Config) server() *sdk.Server {
 		Name: "booth_marks", Title: "Read a booth's marks", Annotations: reads,
 		Description: "Read everything that was said in a booth: notes, flags, and questions with their answers.",
 	}, tool(c.marks))
+	c.addPlan(s, reads, adds)
 	return s
 }
 

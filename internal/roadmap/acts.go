@@ -125,7 +125,8 @@ type CardChange struct {
 	Labels           *[]string
 }
 
-func (c CardChange) on(card event.Card) event.Card {
+// On is a card with the change.
+func (c CardChange) On(card event.Card) event.Card {
 	set(&card.Title, c.Title)
 	set(&card.Body, c.Body)
 	set(&card.Run, c.Run)
@@ -158,7 +159,7 @@ func (p *Plan) Edit(ctx context.Context, n event.Node, change CardChange, a Act)
 	if err != nil {
 		return Appended{}, err
 	}
-	doc, err := p.Append(ctx, n, event.Edited{Card: change.on(card)}, a)
+	doc, err := p.Append(ctx, n, event.Edited{Card: change.On(card)}, a)
 	if _, failed := close.(snapshot.CloseFailed); failed {
 		doc.Close, err = closing(close), withClose(err, close)
 	}

@@ -17,6 +17,7 @@ package roadmap
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"sync/atomic"
@@ -221,6 +222,13 @@ func closeSentence(f snapshot.CloseFailed) string {
 
 // NewKey makes an operation key for somebody who gave none.
 func NewKey() event.Key { return event.Key("op-" + random(16)) }
+
+// CommentOf is the name of the comment that an operation makes: asked for again
+// under its key, it is the same comment.
+func CommentOf(key event.Key) event.Comment {
+	sum := sha256.Sum256([]byte(key))
+	return event.Comment("c-" + hex.EncodeToString(sum[:8]))
+}
 
 // NewComment makes a name for a comment.
 func NewComment() event.Comment { return event.Comment("c-" + random(8)) }

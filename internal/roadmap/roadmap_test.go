@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"holdfast/internal/roadmap/carrier"
+	"holdfast/internal/roadmap/census"
 	"holdfast/internal/roadmap/event"
 	"holdfast/internal/roadmap/index"
 )
@@ -114,5 +116,32 @@ func TestAWholeNodeHasWhatStandsAroundIt(t *testing.T) {
 	}
 	if base, err := p.Whole(t.Context(), AsOf, "base"); err != nil || len(base.Blocks) != 1 || base.Around["roof"].Node != "roof" {
 		t.Errorf("%v: %+v", err, base)
+	}
+}
+
+// Red when: Upkeep leaves out a pass, or ends at the first that fails.
+func TestAnUpkeepDoesEachPassWhateverTheOthersDo(t *testing.T) {
+	p := newPlan(t)
+	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
+		t.Fatal(err)
+	}
+	receipts := filepath.Join(p.plan, "receipts")
+	if err := os.WriteFile(receipts, nil, 0o600); err != nil { // no folder, so no census
+		t.Fatal(err)
+	}
+	if err := p.Upkeep(t.Context(), time.Now()); err == nil {
+		t.Error("a census without a receipt is no failure")
+	}
+	if _, err := os.Stat(filepath.Join(p.plan, "maintenance.json")); err != nil {
+		t.Errorf("the repositories were not packed: %v", err)
+	}
+	if err := os.Remove(receipts); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Upkeep(t.Context(), time.Now()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(receipts, census.File)); err != nil {
+		t.Errorf("no census was taken: %v", err)
 	}
 }

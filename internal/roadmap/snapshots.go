@@ -13,10 +13,10 @@ import (
 // SnapshotRow is one private snapshot of this home's plan.
 type SnapshotRow struct {
 	Path   string `json:"path"`
-	Seen   string `json:"seen"`                    // git, folder or both
-	Owner  string `json:"owner"`                   // alive, gone or unknown
-	Detail string `json:"detail"`                  // the evidence, or why it cannot be told
-	Across bool   `json:"present_across_censuses"` // no ground to remove it
+	Seen   string `json:"seen"`                              // git, folder or both
+	Owner  string `json:"owner"`                             // alive, gone or unknown
+	Detail string `json:"detail"`                            // the evidence, or why it cannot be told
+	Across bool   `json:"present_across_censuses,omitempty"` // as a census says; no ground to remove it
 }
 
 // CloseFailure is a snapshot that could not be removed.
@@ -37,6 +37,24 @@ type Census struct {
 	CloseFailures []CloseFailure `json:"close_failures"` // since the last census that was read
 	Prior         string         `json:"prior"`          // read, absent or unreadable
 	PriorReason   string         `json:"prior_reason,omitempty"`
+}
+
+// Snapshots is the private snapshots that there are now.
+type Snapshots struct {
+	Snapshots []SnapshotRow `json:"snapshots"`
+}
+
+// Snapshots looks at the snapshots, and puts nothing on record.
+func (p *Plan) Snapshots(ctx context.Context) (Snapshots, error) {
+	seen, err := census.Look(ctx, p.carrier.Store())
+	if err != nil {
+		return Snapshots{}, censusFailed(err)
+	}
+	doc := Snapshots{Snapshots: []SnapshotRow{}}
+	for _, s := range seen {
+		doc.Snapshots = append(doc.Snapshots, snapshotRow(s, nil))
+	}
+	return doc, nil
 }
 
 // Census takes a census and writes its receipt.

@@ -3,7 +3,6 @@ package carrier
 import (
 	"context"
 	"errors"
-	"time"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/problem"
@@ -131,20 +130,28 @@ func (c *Carrier) publishQueue(ctx context.Context, mine queue.Entry) snapshot.C
 		return notOpened(c.left(mine.Command, err))
 	}
 	outcome := c.left(mine.Command, errors.New("it was taken out of the queue meanwhile"))
+	closed := c.publishEntries(ctx, entries, func(e queue.Entry, o queue.Outcome) {
+		if e.Ticket == mine.Ticket {
+			outcome = o
+		}
+	})
+	return snapshot.Closed[queue.Outcome]{Result: outcome, Close: closed}
+}
+
+// publishEntries publishes entries and says of each what became of it. The caller
+// has the queue's lock.
+func (c *Carrier) publishEntries(ctx context.Context, entries []queue.Entry, tell func(queue.Entry, queue.Outcome)) snapshot.Close {
 	list := make([]pending, len(entries))
 	for i, e := range entries {
 		list[i] = pending{command: e.Command, settle: func(o queue.Outcome) {
-			if e.Ticket == mine.Ticket {
-				outcome = o
-			}
+			tell(e, o)
 			if err := c.queue.Settle(e, o); err != nil {
 				// The entry stays, and its key tells whoever publishes it again.
 				c.log.Warn("what became of a command could not be put down", "key", e.Command.Key, "because", err)
 			}
 		}}
 	}
-	closed := c.publish(ctx, list)
-	return snapshot.Closed[queue.Outcome]{Result: outcome, Close: closed}
+	return c.publish(ctx, list)
 }
 
 // Publish publishes what waits in the queue. It returns how many commands were
@@ -161,8 +168,8 @@ func (c *Carrier) Publish(ctx context.Context) (snapshot.Closed[int], error) {
 	if err != nil {
 		return notOpened(0), problem.New(problem.Failed, "queue", "The queue cannot be read: %s.", problem.Words(err)).Because(err)
 	}
-	closed := c.publishQueue(ctx, queue.Entry{})
-	return snapshot.Closed[int]{Result: len(entries), Close: closed.Close}, nil
+	closed := c.publishEntries(ctx, entries, func(queue.Entry, queue.Outcome) {})
+	return snapshot.Closed[int]{Result: len(entries), Close: closed}, nil
 }
 
 // batch is how many events a commit has at most where many are appended at once.
@@ -216,6 +223,3 @@ func (c *Carrier) Withdraw(ctx context.Context, key string) error {
 	defer lock.Release()
 	return c.queue.Withdraw(key)
 }
-
-// Forget removes outcomes that are kept no longer.
-func (c *Carrier) Forget(now time.Time) (int, error) { return c.queue.Forget(now) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/history"
 	"holdfast/internal/roadmap/queue"
 )
 
@@ -75,4 +76,15 @@ func TestAppendEmbedded(t *testing.T) {
 	}
 	read := c.Refresh(t.Context())
 	t.Logf("%#v %#v", read, v.Position())
+}
+
+// Red when a comment is admitted by its own name alone.
+func TestACommentAnswersAnother(t *testing.T) {
+	c := begin(t, newHome(t), "")
+	appended(t, c, command("k1", "paint", opened("Paint it")))
+	appended(t, c, command("k2", "paint", event.CommentCreated{Comment: "c1", Body: "Which colour?"}))
+	appended(t, c, command("k3", "paint", event.CommentCreated{Comment: "c2", Body: "Green", Parent: "c1"}))
+	if p := refused(t, c, command("k4", "paint", event.CommentCreated{Comment: "c3", Body: "Why?", Parent: "c9"})); p.Step != history.StepComment {
+		t.Errorf("an answer to a comment that is not there was refused at %s: %s", p.Step, p.Reason)
+	}
 }

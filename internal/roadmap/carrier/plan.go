@@ -182,13 +182,13 @@ func (ds drafting) admit(state history.State, c event.Command, parents []event.I
 	if !about {
 		return state.Admit(d, nil)
 	}
-	// Comments are in the events alone. A new one, which no event names, is
-	// admitted without reading them all.
+	// Comments are in the events alone. A new one, which no event names and which
+	// answers none, is admitted without reading them all.
 	before, err := ds.view.Events(c.Node, `"comment":"`+string(id)+`"`)
 	if err != nil {
 		return err
 	}
-	if _, creates := c.Body.(event.CommentCreated); creates && len(before) == 0 && !ds.named(c.Node, id) {
+	if b, creates := c.Body.(event.CommentCreated); creates && b.Parent == "" && len(before) == 0 && !ds.named(c.Node, id) {
 		return state.Admit(d, func(event.Comment) history.CommentStanding { return history.CommentUnknown })
 	}
 	if before, err = ds.view.Events(c.Node, ""); err != nil {

@@ -170,20 +170,24 @@ func publicationRefused(words string) error {
 	return problem.Refusal("publication-refused", "The plan's remote does not take it: %s. Nothing was appended.", words)
 }
 
-// accepted: the remote has the commit.
+// accepted: the remote has the commit. Whoever waits is answered as soon as the
+// index has it too, and so will not be asked again.
 func (p *publication) accepted(ctx context.Context, d draft, u index.Update) {
 	c := p.carrier
 	lock, err := c.lock(ctx, readLock, "appending to the plan")
 	if err == nil {
-		err = c.record(ctx, u)
-		lock.Release()
+		defer lock.Release()
+		err = c.index().Apply(ctx, u)
+	}
+	for _, e := range d.fresh {
+		p.settle(e.pending, queue.Appended{ID: e.envelope.Event.ID(), Commit: u.To.Commit})
+	}
+	if err == nil {
+		err = c.noteVerified(ctx, u)
 	}
 	if err != nil && !errors.Is(err, index.ErrMoved) {
 		// It is in the log all the same; the next reader reads it there.
 		c.log.Warn("what was appended is not in the index yet", "because", err)
-	}
-	for _, e := range d.fresh {
-		p.settle(e.pending, queue.Appended{ID: e.envelope.Event.ID(), Commit: u.To.Commit})
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/event"
@@ -59,8 +61,9 @@ type reader struct {
 	}
 
 	update index.Update
-	seen   int   // how many events of known.tail were found, in their order
-	last   int64 // the newest place that was read
+	named  []int64 // the places that files of the tail are named for, in order
+	seen   int     // how many events of known.tail were found, in their order
+	last   int64   // the newest place that was read
 }
 
 // read reads the tree of a commit, given as the list of its files.
@@ -71,6 +74,10 @@ func (r *reader) read(files []git.File) (index.Update, error) {
 	segments, tail, err := r.sort(files)
 	if err != nil {
 		return index.Update{}, err
+	}
+	for _, f := range tail {
+		seq, _, _ := parseTail(f.Path)
+		r.named = append(r.named, seq)
 	}
 	for _, step := range []func() error{
 		func() error { return r.readSegments(segments) },
@@ -177,25 +184,48 @@ func (r *reader) readSegment(number int, f git.File) error {
 	return nil
 }
 
-func (r *reader) readLines(path string, data []byte) error {
-	line := 0
+// decoded is one line of a segment.
+type decoded struct {
+	whole []byte // without its end
+	ended bool
+	env   event.Envelope
+	err   error
+}
+
+// decode reads the lines of a segment, on all processors: a newcomer has all of
+// the log to read.
+func decode(data []byte) []decoded {
+	list := []decoded{}
 	for text := range bytes.Lines(data) {
-		line++
-		place := fmt.Sprintf("%s:%d", path, line)
 		whole, ended := bytes.CutSuffix(text, []byte("\n"))
-		if !ended {
+		list = append(list, decoded{whole: whole, ended: ended})
+	}
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(list, max(1, len(list)/runtime.GOMAXPROCS(0)+1)) {
+		wg.Go(func() {
+			for i := range part {
+				part[i].env, part[i].err = event.DecodeEnvelope(part[i].whole)
+			}
+		})
+	}
+	wg.Wait()
+	return list
+}
+
+func (r *reader) readLines(path string, data []byte) error {
+	for i, line := range decode(data) {
+		place := fmt.Sprintf("%s:%d", path, i+1)
+		switch {
+		case !line.ended:
 			r.last++
-			r.refuse(place, event.NodeOf(whole), event.StepEnvelope, "its line has no end: the segment was cut")
-			continue
-		}
-		env, err := event.DecodeEnvelope(whole)
-		if err != nil {
+			r.refuse(place, event.NodeOf(line.whole), event.StepEnvelope, "its line has no end: the segment was cut")
+		case line.err != nil:
 			r.last++
-			r.fault(place, err)
-			continue
-		}
-		if err := r.take(place, env, whole); err != nil {
-			return err
+			r.fault(place, line.err)
+		default:
+			if err := r.take(place, line.env, line.whole); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -229,8 +259,8 @@ func (r *reader) take(place string, env event.Envelope, data []byte) error {
 		r.refuse(place, env.Event.Node(), StepSequence, fmt.Sprintf("it is at place %d, which was passed: place %d came before it", env.Seq, r.last))
 		return nil
 	}
-	if env.Seq > r.last+1 {
-		r.refuse(place, "", StepSequence, missing(r.last+1, env.Seq-1)+": some node lacks an event, and nothing tells which")
+	if from, to := r.last+1, env.Seq-1; r.lacks(from, to) {
+		r.refuse(place, "", StepSequence, missing(from, to)+": some node lacks an event, and nothing tells which")
 	}
 	r.last = env.Seq
 	r.update.Events = append(r.update.Events, env)
@@ -241,6 +271,15 @@ func (r *reader) take(place string, env event.Envelope, data []byte) error {
 func (r *reader) isKnown(seq int64) bool {
 	_, ok := slices.BinarySearchFunc(r.known.tail, seq, func(e event.Envelope, seq int64) int { return cmp.Compare(e.Seq, seq) })
 	return ok
+}
+
+// lacks reports whether some place from one to another is taken by nothing. A
+// damaged file stays in the tail when what is around it is sealed.
+func (r *reader) lacks(from, to int64) bool {
+	first, _ := slices.BinarySearch(r.named, from)
+	after, _ := slices.BinarySearch(r.named, to+1)
+	taken := slices.Compact(slices.Clone(r.named[first:max(first, after)]))
+	return int64(len(taken)) < to-from+1
 }
 
 func missing(from, to int64) string {

@@ -239,6 +239,12 @@ func (c *Carrier) record(ctx context.Context, u index.Update) error {
 	}
 	// Killed here, the ref is behind the index, which alone is asked while it is
 	// there. Without the index, more is read again than need be.
+	return c.noteVerified(ctx, u)
+}
+
+// noteVerified lets the ref point to an update's tip. The caller has the lock of
+// reading.
+func (c *Carrier) noteVerified(ctx context.Context, u index.Update) error {
 	old, err := parse(u.From)
 	if err != nil {
 		return err

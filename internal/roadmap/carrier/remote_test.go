@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -427,5 +429,35 @@ func TestAnAppendOnWhatIsNoLongerTheHeadIsAConflict(t *testing.T) {
 	late.Expect = []event.ID{first.ID}
 	if p := refused(t, b, late); p.Step != history.StepRevision {
 		t.Errorf("refused at %s: %s", p.Step, p.Reason)
+	}
+}
+
+// Red when what waits is published only beside a command of one's own.
+func TestWhatWaitsIsPublishedByItself(t *testing.T) {
+	repo := remotetest.Path(t)
+	c := begin(t, newHome(t), repo.Dir)
+	appended(t, c, command("k1", "paint", opened("Paint it")))
+	if err := os.Rename(repo.Dir, repo.Dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	closed, err := c.Append(t.Context(), command("k2", "paint", event.Progress{Note: "green"}), command("k3", "paint", event.CommentCreated{Comment: "c1", Body: "Green?"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := closed.Result[0].Ended.(queue.Queued); !ok {
+		t.Fatalf("without its remote it ended as %#v", closed.Result[0].Ended)
+	}
+	if err := os.Rename(repo.Dir+".away", repo.Dir); err != nil {
+		t.Fatal(err)
+	}
+	published, err := c.Publish(t.Context())
+	if err != nil || published.Result != 2 {
+		t.Errorf("%d were published, %v", published.Result, err)
+	}
+	if got := keys(t, c); !slices.Contains(got, "k3") {
+		t.Errorf("the log has %v", got)
+	}
+	if waiting, _, err := c.Queue().Entries(); err != nil || len(waiting) != 0 {
+		t.Errorf("%d wait still, %v", len(waiting), err)
 	}
 }

@@ -107,6 +107,9 @@ func (Read) isPrior()       {}
 func (Absent) isPrior()     {}
 func (Unreadable) isPrior() {}
 
+// Look is what a census would see now. It writes nothing.
+func Look(ctx context.Context, s *snapshot.Store) ([]Seen, error) { return observe(ctx, s) }
+
 // Take takes a census at the time now, and writes its receipt.
 func Take(ctx context.Context, s *snapshot.Store, now time.Time) (Receipt, error) {
 	seen, err := observe(ctx, s)

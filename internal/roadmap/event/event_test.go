@@ -123,7 +123,7 @@ func TestAnEventSharesNothingWithItsDraft(t *testing.T) {
 	}
 }
 
-// TestTimesAreCutToTheMillisecondInUTC. case R13: the id does not depend on the
+// case R13. The id does not depend on the
 // zone in which the author's clock is shown.
 func TestTimesAreCutToTheMillisecondInUTC(t *testing.T) {
 	here, there := draft(), draft()

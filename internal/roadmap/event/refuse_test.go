@@ -24,7 +24,7 @@ func faultOf(t testing.TB, err error) *Fault {
 	return f
 }
 
-// TestBytesThatAreNoEventAreRefused is case R08 at the level of one event: what
+// case R08, of one event. What
 // is done to good bytes, and the step, the node and a word of the reason. Red
 // when Decode leaves out its comparison (every case of another spelling), or
 // nodeIn its count (the doubled ones).
@@ -239,7 +239,7 @@ func TestDraftsOfNobodyAboutNothingAreRefused(t *testing.T) {
 	}
 }
 
-// TestEnvelopesThatAreNoneAreRefused is case R08 at the level of a line of the
+// case R08, of a line of the
 // log. Red when DecodeEnvelope does not compare, or trusts the id.
 func TestEnvelopesThatAreNoneAreRefused(t *testing.T) {
 	const node = "fix-login"

@@ -196,3 +196,24 @@ func TestASHA256RepositoryIsSupported(t *testing.T) {
 		t.Errorf("into a sha1 repository: %v", err)
 	}
 }
+
+// case R12. A remote that is a shallow clone has not what a log needs, and that is said.
+// Git ends with status 0 then: red when Fetch fetches to a ref that is there already.
+func TestAShallowRemoteIsRefusedInWords(t *testing.T) {
+	r := repo(t, git.Options{})
+	whole, shallow := remote(t), filepath.Join(t.TempDir(), "shallow.git")
+	b := branch(t, "plan")
+	one := commit(t, r, git.ID{}, "a", "1")
+	two := commit(t, r, one, "a", "2")
+	is[git.Accepted](t, r.Push(t.Context(), whole, b, two, git.ID{}))
+	plainGit(t, "/", "clone", "--quiet", "--bare", "--depth=1", "--branch=plan", "file://"+whole, shallow)
+	if got := is[git.Present](t, r.RemoteTip(t.Context(), shallow, b)).Commit; got != two {
+		t.Errorf("its tip is %s", got)
+	}
+	other := must(git.Init(t.Context(), filepath.Join(t.TempDir(), "other.git"), git.Options{}))(t)
+	plainGit(t, whole, "update-ref", "refs/heads/old", one.String())
+	must(other.Fetch(t.Context(), whole, branch(t, "old"), own(t, "remote/plan")))(t)
+	if id, err := other.Fetch(t.Context(), shallow, b, own(t, "remote/plan")); err == nil || !strings.Contains(err.Error(), "shallow") {
+		t.Errorf("fetched %s, %v", id, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"holdfast/internal/roadmap/git"
@@ -14,7 +15,7 @@ import (
 // site serves the remote at dir by git's own program, as many hosts do. before is
 // asked of each request, and says whether it was dealt with; cut makes an answer of
 // a push be lost, after the push was done.
-func site(t *testing.T, dir string, before func(http.ResponseWriter, *http.Request) bool, cut *bool) string {
+func site(t *testing.T, dir string, before func(http.ResponseWriter, *http.Request) bool, cut *atomic.Bool) string {
 	t.Helper()
 	plainGit(t, dir, "config", "http.receivepack", "true")
 	backend := &cgi.Handler{
@@ -24,7 +25,7 @@ func site(t *testing.T, dir string, before func(http.ResponseWriter, *http.Reque
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case before != nil && before(w, r):
-		case *cut && strings.HasSuffix(r.URL.Path, "/git-receive-pack"):
+		case cut.Load() && strings.HasSuffix(r.URL.Path, "/git-receive-pack"):
 			backend.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		default:
@@ -40,16 +41,16 @@ func site(t *testing.T, dir string, before func(http.ResponseWriter, *http.Reque
 func TestALostAnswerIsUnsettled(t *testing.T) {
 	r := repo(t, git.Options{})
 	dir := remote(t)
-	cut := false
+	var cut atomic.Bool
 	url := site(t, dir, nil, &cut)
 	b := branch(t, "plan")
 	is[git.Absent](t, r.RemoteTip(t.Context(), url, b))
 	one := commit(t, r, git.ID{}, "a", "1")
 	is[git.Accepted](t, r.Push(t.Context(), url, b, one, git.ID{}))
 	two := commit(t, r, one, "a", "2")
-	cut = true
+	cut.Store(true)
 	is[git.Unsettled](t, r.Push(t.Context(), url, b, two, one))
-	cut = false
+	cut.Store(false)
 	if got := is[git.Present](t, r.RemoteTip(t.Context(), url, b)).Commit; got != two {
 		t.Errorf("the remote has %s", got)
 	}
@@ -62,7 +63,7 @@ func TestALostAnswerIsUnsettled(t *testing.T) {
 // case R03. A site that lets nobody write.
 func TestASiteThatIsReadOnlyIsNotSentTo(t *testing.T) {
 	r := repo(t, git.Options{})
-	cut := false
+	var cut atomic.Bool
 	url := site(t, remote(t), func(w http.ResponseWriter, r *http.Request) bool {
 		write := strings.Contains(r.URL.RawQuery, "receive-pack")
 		if write {

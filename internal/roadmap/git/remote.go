@@ -3,6 +3,8 @@ package git
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,20 +77,36 @@ func (r *Repo) Fetch(ctx context.Context, url string, ref, into Ref) (ID, error)
 	if err := errors.Join(checkURL(url), checkOwn(into)); err != nil {
 		return ID{}, err
 	}
-	_, err := r.run(ctx, Command{
+	// Git says "done" of a ref that it refused to take (from a shallow clone, say), and
+	// leaves what was there: so it fetches to where nothing was.
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	fresh, err := OwnRef("fetch/" + hex.EncodeToString(random[:]))
+	if err != nil {
+		return ID{}, err
+	}
+	out, err := r.run(ctx, Command{
 		Args: []string{
-			"fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
-			"--refmap=", "--", url, "+" + ref.name + ":" + into.name,
+			"fetch", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+			"--refmap=", "--", url, "+" + ref.name + ":" + fresh.name,
 		},
 		Deadline: ForNetwork(),
 	})
 	if err != nil {
 		return ID{}, err
 	}
-	id, ok, err := r.Resolve(ctx, into)
+	id, ok, err := r.Resolve(ctx, fresh)
 	if err == nil && !ok {
-		err = &Unclear{Command: "git fetch", Reason: into.name + " is not there after a fetch into it"}
+		err = &Unclear{Command: "git fetch", Reason: "it did not take " + ref.name + after(Words(out.Stderr))}
 	}
+	if err != nil {
+		return ID{}, err
+	}
+	// A crash here leaves a ref that only keeps what it points to.
+	_, err = r.run(ctx, Command{
+		Args:  []string{"update-ref", "--no-deref", "--stdin"},
+		Stdin: strings.NewReader("update " + into.name + " " + id.hex + "\ndelete " + fresh.name + " " + id.hex + "\n"),
+	})
 	return id, err
 }
 

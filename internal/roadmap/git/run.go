@@ -112,7 +112,7 @@ func (r *Repo) judge(ctx, timed context.Context, c Command, limit time.Duration,
 	case out.Exit > 0:
 		return &Exited{Command: c.name(), Code: out.Exit, Words: Words(out.Stderr)}
 	default:
-		return &Unclear{Command: c.name(), Reason: "it was killed", Err: err}
+		return &Unclear{Command: c.name(), Reason: "a signal ended it" + after(Words(out.Stderr)), Err: err}
 	}
 }
 

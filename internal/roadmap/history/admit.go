@@ -63,19 +63,19 @@ func admitted(e *problem.Error) error {
 }
 
 func (s State) refuse(d event.Draft, comments Comments) *problem.Error {
+	if f, ok := s.Standing.(Forked); ok {
+		return s.refuseForked(d, f)
+	}
+	if gap, ok := s.Standing.(Incomplete); ok {
+		return s.unordered(gap).Refusal()
+	}
 	_, opens := d.Body.(event.Opened)
-	switch standing := s.Standing.(type) {
-	case Forked:
-		return s.refuseForked(d, standing)
-	case Incomplete:
-		return s.unordered(standing).Refusal()
-	case nil:
+	if s.Events == 0 {
 		if opens {
 			return nil
 		}
 		return problem.New(problem.Gone, StepNode, "There is no node %s. Nothing was recorded.", d.Node).
 			WithHint("holdfast roadmap open %s --title … makes it.", d.Node)
-	default:
 	}
 	if opens {
 		return problem.Refusal(StepNodeExists, "%s was opened before, by %s. Nothing was recorded.", s.Node, s.Opened.By.Subject())
@@ -110,6 +110,7 @@ func (s State) conflict(what string) *problem.Error {
 
 // refuseBody is the table of the package comment.
 func (s State) refuseBody(d event.Draft, comments Comments) *problem.Error {
+	closed := Closed(s.Standing)
 	switch b := d.Body.(type) {
 	case event.Linked:
 		return s.refuseLink(Link(b))
@@ -119,8 +120,15 @@ func (s State) refuseBody(d event.Draft, comments Comments) *problem.Error {
 		}
 	case event.Claimed:
 		return s.refuseClaim(b)
-	case event.Released, event.Progress, event.Blocked, event.HandedBack, event.Accepted, event.Dropped, event.Reopened:
-		return s.refuseMove(d.Body)
+	case event.Released:
+		_, open := s.Standing.(Open)
+		return s.refuseUnless(s.Holder != "" || !open && !closed, b.Kind())
+	case event.Progress, event.HandedBack:
+		return s.refuseUnless(s.Holder != "" && !closed, b.Kind())
+	case event.Blocked, event.Accepted, event.Dropped:
+		return s.refuseUnless(!closed, b.Kind())
+	case event.Reopened:
+		return s.refuseUnless(s.mayReopen(), b.Kind())
 	case event.CommentCreated:
 		return s.refuseComment(b, comments)
 	case event.CommentEdited:
@@ -161,28 +169,11 @@ func (s State) refuseClaim(b event.Claimed) *problem.Error {
 	return s.unfit(event.KindClaimed, "It can be claimed while it is open, or was handed back.")
 }
 
-// refuseMove is for what only moves the standing.
-func (s State) refuseMove(b event.Body) *problem.Error {
-	if s.mayMove(b) {
+func (s State) refuseUnless(fits bool, kind event.Kind) *problem.Error {
+	if fits {
 		return nil
 	}
-	return s.unfit(b.Kind(), "")
-}
-
-func (s State) mayMove(b event.Body) bool {
-	closed := Closed(s.Standing)
-	switch b.(type) {
-	case event.Released:
-		_, open := s.Standing.(Open)
-		return s.Holder != "" || !open && !closed
-	case event.Progress, event.HandedBack:
-		return s.Holder != "" && !closed
-	case event.Blocked, event.Accepted, event.Dropped:
-		return !closed
-	case event.Reopened:
-		return s.mayReopen()
-	}
-	return false
+	return s.unfit(kind, "")
 }
 
 func (s State) mayReopen() bool {

@@ -93,18 +93,18 @@ type details struct {
 // comment reads what an event says of a comment. find is how it finds the one
 // that it means, nil where there is none.
 func (d *details) comment(e event.Event, find func(event.Event, event.Comment) *CommentState) {
-	switch b := e.Body().(type) {
-	case event.CommentCreated:
+	if b, ok := e.Body().(event.CommentCreated); ok {
 		d.create(e, b, find)
-	case event.CommentEdited:
+	}
+	if b, ok := e.Body().(event.CommentEdited); ok {
 		if c := find(e, b.Comment); c != nil && !c.Deleted {
 			c.Body, c.Edited, c.Changed = b.Body, true, stampOf(e)
 		}
-	case event.CommentDeleted:
+	}
+	if b, ok := e.Body().(event.CommentDeleted); ok {
 		if c := find(e, b.Comment); c != nil && !c.Deleted {
 			c.Body, c.Deleted, c.Changed = "", true, stampOf(e)
 		}
-	default:
 	}
 }
 
@@ -158,15 +158,14 @@ func (d *details) onItsWay(e event.Event, name event.Comment) *CommentState {
 
 // rest reads what only the line says.
 func (d *details) rest(e event.Event) {
-	switch b := e.Body().(type) {
-	case event.Receipt:
+	if b, ok := e.Body().(event.Receipt); ok {
 		d.out.Receipts = append(d.out.Receipts, ReceiptState{Receipt: b, Made: stampOf(e), Event: e.ID()})
-	case event.ResultReturned:
+	}
+	if b, ok := e.Body().(event.ResultReturned); ok {
 		_, known := d.state.claim(b.Claim)
 		d.out.Results = append(d.out.Results, Returned{
 			Result: b, Made: stampOf(e), Event: e.ID(), Effective: known && !d.state.returned(b.Attempt),
 		})
-	default:
 	}
 	d.state.apply(e)
 }

@@ -107,7 +107,7 @@ func TestStandingsSayWhoAndWhy(t *testing.T) {
 	}
 }
 
-// TestAResultGoesToItsOwnClaim is case R15: a claim, a release and another claim
+// case R15. A claim, a release and another claim
 // while the first attempt runs; its result goes to the first claim, and the second
 // can still return its own. Red when result takes the newest claim, or the holder
 // that is.
@@ -369,7 +369,7 @@ func TestKeysAreNames(t *testing.T) {
 	}
 }
 
-// BenchmarkStateOf is a node of 5,000 events, case R16.
+// case R16, one node of 5,000 events.
 func BenchmarkStateOf(b *testing.B) {
 	l := newLog(b)
 	l.open()

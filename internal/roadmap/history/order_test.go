@@ -201,7 +201,7 @@ func TestTheOrderOfTheInputSaysNothing(t *testing.T) {
 	})
 }
 
-// TestClocksSayNothing is case R13: the same statements by clocks that differ by
+// case R13. The same statements by clocks that differ by
 // days, and run backwards, stand in the same order and amount to the same. Red
 // when heads, or the line, are sorted by time.
 func TestClocksSayNothing(t *testing.T) {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -80,7 +81,7 @@ func (s State) Encode() ([]byte, error) {
 	for _, l := range s.Links {
 		w.Links = append(w.Links, wireLink(l))
 	}
-	return canon.Encode(w)
+	return json.Marshal(w) // the index is private, and made of many
 }
 
 // DecodeState reads what [State.Encode] wrote, and nothing else.

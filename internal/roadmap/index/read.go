@@ -141,16 +141,18 @@ func (v *View) Envelopes(from int64, each func(event.Envelope) error) error {
 
 // State is the state of a node; false where it has no event.
 func (v *View) State(n event.Node) (history.State, bool, error) {
-	s, err := state(v.tx, n)
+	s, err := stateIn(v.tx.QueryRow(stateQuery, string(n)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, false, nil
 	}
 	return s, err == nil, said(err)
 }
 
-func state(q querier, n event.Node) (history.State, error) {
+const stateQuery = `SELECT state FROM node WHERE node = ?`
+
+func stateIn(row *sql.Row) (history.State, error) {
 	var data []byte
-	if err := q.QueryRow(`SELECT state FROM node WHERE node = ?`, string(n)).Scan(&data); err != nil {
+	if err := row.Scan(&data); err != nil {
 		return history.State{}, err
 	}
 	return unmarshal(data)

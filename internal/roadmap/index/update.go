@@ -91,8 +91,13 @@ func extendNodes(tx *sql.Tx, u Update) error {
 		return err
 	}
 	defer put.Close()
+	prior, err := tx.Prepare(stateQuery)
+	if err != nil {
+		return err
+	}
+	defer prior.Close()
 	for _, n := range order {
-		state, err := extend(tx, n, fresh[n])
+		state, err := extend(tx, prior, n, fresh[n])
 		if err != nil {
 			return err
 		}
@@ -108,8 +113,8 @@ func extendNodes(tx *sql.Tx, u Update) error {
 }
 
 // extend is the state of a node after its new events, which are stored already.
-func extend(tx *sql.Tx, n event.Node, fresh []event.Event) (history.State, error) {
-	state, err := state(tx, n)
+func extend(tx *sql.Tx, prior *sql.Stmt, n event.Node, fresh []event.Event) (history.State, error) {
+	state, err := stateIn(prior.QueryRow(string(n)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return history.StateOf(n, fresh), nil
 	}
