@@ -31,6 +31,7 @@ const (
 	Answer                           // answer a pick
 	Keep                             // keep a booth, and release it
 	Delete                           // delete a booth
+	ChangePlan                       // open, edit, assign, link and discuss what is planned
 	Accept                           // accept or drop what came out
 	MintSignInLink                   // make a link that signs the operator in
 )
@@ -64,6 +65,7 @@ var rules = map[Action]rule{
 	Answer:         {name: "answer"},
 	Keep:           {name: "keep"},
 	Delete:         {name: "delete"},
+	ChangePlan:     {name: "change-plan"},
 	Accept:         {name: "accept"},
 	MintSignInLink: {name: "mint-sign-in-link"},
 }

@@ -32,6 +32,7 @@ var rights = map[Action]string{
 	Answer:         "S + O O O O O O",
 	Keep:           "S + O O O O O O",
 	Delete:         "S + O O O O O O",
+	ChangePlan:     "S + O O O O O O",
 	Accept:         "S + O O O O O O",
 	MintSignInLink: "S + O O O O O O",
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,8 +94,8 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
-	watching, sweeping := h.watch(ctx), h.sweep(ctx)
-	defer func() { end(); <-watching; <-sweeping }()
+	watching, sweeping, planned := h.watch(ctx), h.sweep(ctx), h.planned(ctx)
+	defer func() { end(); <-watching; <-sweeping; <-planned }()
 	return web.Serve(ctx, ln, site, web.ServeConfig{Log: h.log})
 }
 
@@ -136,6 +135,8 @@ type house struct {
 	events  *web.Events
 	links   access.Links
 
+	planning
+
 	auth *web.Auth
 	desk *desk.Desk
 
@@ -166,6 +167,7 @@ func newHouse(ctx context.Context, c *config.Config, base web.Base, log io.Write
 		h.close()
 		return nil, err
 	}
+	h.openPlanning(ctx, c)
 	return h, nil
 }
 
@@ -176,6 +178,7 @@ func (h *house) close() {
 	if h.sweeper != nil {
 		h.sweeper.Close()
 	}
+	h.planning.close()
 	h.data.Close()
 	h.deskDir.Close()
 }
@@ -193,13 +196,13 @@ func (h *house) serving(addr net.Addr) Serving {
 
 // site joins the wings' routes into one site.
 func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
-	policy := access.Policy{LoginRequired: h.config.Login == config.LoginRequired}
+	policy := h.policy()
 	var err error
 	h.auth, err = web.NewAuth(web.AuthConfig{Key: h.key, Principal: principal(h.config), Links: &h.links, Base: h.base})
 	if err != nil {
 		return nil, err
 	}
-	frame, err := page.New(h.base, desk.Room)
+	frame, err := page.New(h.base, rooms...)
 	if err != nil {
 		return nil, err
 	}
@@ -210,14 +213,18 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 			w := h.watcher.Load()
 			return w != nil && w.watches(filepath.Join(h.config.Booths(), name))
 		},
-		Live: func() string { return h.base.URL("events") + "?since=" + h.events.Current() },
+		Live: h.live,
 	})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := h.planPages(frame, h.live)
 	if err != nil {
 		return nil, err
 	}
 	return web.NewSite(web.Config{
 		Base: h.base, Hosts: hosts, Auth: h.auth, Policy: policy,
-		Routes: slices.Concat(h.routes(), frame.Routes(), h.desk.Routes()), ErrorPage: frame.ErrorPage, Log: h.log,
+		Routes: h.siteRoutes(frame, plan), ErrorPage: frame.ErrorPage, Log: h.log,
 		Count: h.metrics.Request,
 	})
 }

@@ -170,6 +170,13 @@ func (e *Events) leave(r *reader) {
 	delete(e.readers, r)
 }
 
+// Heard says whether anybody listens.
+func (e *Events) Heard() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.readers) > 0
+}
+
 func lastEventID(r *http.Request) string {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		return id

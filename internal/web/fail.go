@@ -82,6 +82,15 @@ type methodError struct {
 func (e methodError) Error() string { return e.words.Error() }
 func (e methodError) Unwrap() error { return e.words }
 
+// unavailable is an error after which the same request may do later.
+type unavailable struct{ error }
+
+func (e unavailable) Unwrap() error { return e.error }
+
+// Unavailable is err, to be answered with 503: what was asked for is right, and what
+// it needs cannot be had now.
+func Unavailable(err error) error { return unavailable{err} }
+
 // publicWords finds what may be said about err.
 func publicWords(err error) *problem.Error {
 	var tooLarge *http.MaxBytesError
@@ -99,6 +108,9 @@ func (s *Site) fail(w *response, r *http.Request, err error) {
 	}
 	e := publicWords(err)
 	p := NewProblem(e)
+	if later := (unavailable{}); errors.As(err, &later) {
+		p.Status, p.Title = http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable)
+	}
 	if w.status != 0 || e.Kind == problem.Failed || e.Kind == problem.Unknown {
 		p.Incident = strings.ToLower(rand.Text()[:10])
 		s.log.Error("request failed", "incident", p.Incident, "route", w.route, "path", loggedPath(r.URL), "cause", err)

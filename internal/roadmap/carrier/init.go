@@ -132,8 +132,7 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 		}
 	}
 	if err == nil {
-		at, positionErr := c.position(ctx)
-		started.Commit, err = at.Commit, positionErr
+		started.Commit, err = c.readAt(ctx)
 	}
 	return snapshot.Closed[Started]{Result: started, Close: read.Close}, err
 }
@@ -235,11 +234,12 @@ func (c *Carrier) forsake(ctx context.Context, r Rewritten, named git.ID) error 
 	if err != nil {
 		return err
 	}
-	if _, there, err := c.repo.Resolve(ctx, keep); err == nil && !there {
+	_, there, err := c.repo.Resolve(ctx, keep)
+	if err == nil && !there {
 		err = c.repo.UpdateRef(ctx, keep, was, git.ID{})
-		if err != nil {
-			return problem.New(problem.Failed, "carrier", "The old log could not be kept aside: %s. Nothing was changed.", problem.Words(err)).Because(err)
-		}
+	}
+	if err != nil {
+		return problem.New(problem.Failed, "carrier", "The old log could not be kept aside: %s. Nothing was changed.", problem.Words(err)).Because(err)
 	}
 	// The ref first: an index that is lost or older is made anew from it.
 	now, _, err := c.repo.Resolve(ctx, own(refVerified))

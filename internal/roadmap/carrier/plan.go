@@ -23,12 +23,12 @@ type draft struct {
 }
 
 type drafted struct {
-	pending  pending
+	pending  *pending
 	envelope event.Envelope
 }
 
 type decided struct {
-	pending pending
+	pending *pending
 	ended   queue.Ended
 }
 
@@ -43,7 +43,7 @@ type drafting struct {
 
 // plan decides each command that waits, in order, each on top of those before.
 func (p *publication) plan(ctx context.Context) (draft, error) {
-	view, err := p.carrier.index().View(ctx)
+	view, err := p.carrier.view(ctx)
 	if err != nil {
 		return draft{}, err
 	}
@@ -53,6 +53,9 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 		return draft{}, err
 	}
 	d := draft{at: k.at, tail: k.tail}
+	if k.at.Commit == "" && p.fresh {
+		return draft{}, &index.Damaged{Reason: "somebody else made it anew meanwhile"}
+	}
 	if k.at.Commit == "" { // nothing was read, so there is nothing to build on
 		for _, w := range p.waiting {
 			d.refused = append(d.refused, decided{w, queue.Refused{Problem: ErrNoPlan}})
@@ -66,13 +69,22 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 		return draft{}, err
 	}
 	seq := k.at.Seq
+	keys := map[event.Key]bool{}
 	for _, w := range p.waiting {
+		if keys[w.command.Key] { // it is decided when the other one of its key is
+			continue
+		}
+		keys[w.command.Key] = true
 		present, ended, err := p.lookUp(ds, w, k.at)
 		if err != nil {
 			return draft{}, err
 		}
 		if present {
 			d.present = append(d.present, decided{w, ended})
+			continue
+		}
+		if w.abandoned {
+			d.refused = append(d.refused, decided{w, queue.Refused{Problem: problem.Refusal("abandoned", "Whoever asked for it was gone before it could be published, and it may not wait. Nothing was appended.")}})
 			continue
 		}
 		e, err := ds.next(w)
@@ -104,7 +116,7 @@ func refusedNodes(view *index.View) (map[event.Node]index.Refusal, error) {
 
 // lookUp asks whether the command is in the log already. It comes before all
 // other questions, so that a repeated command succeeds whatever came after it.
-func (p *publication) lookUp(ds drafting, w pending, at index.Position) (bool, queue.Ended, error) {
+func (p *publication) lookUp(ds drafting, w *pending, at index.Position) (bool, queue.Ended, error) {
 	env, ok, err := ds.view.ByKey(w.command.Key)
 	if err != nil || !ok {
 		return false, nil, err
@@ -121,7 +133,7 @@ func (p *publication) lookUp(ds drafting, w pending, at index.Position) (bool, q
 }
 
 // next is the event of a command on top of its node, or why it may not be.
-func (ds drafting) next(w pending) (event.Event, error) {
+func (ds drafting) next(w *pending) (event.Event, error) {
 	c := w.command
 	if r, ok := ds.refused[c.Node]; ok {
 		return event.Event{}, problem.Refusal("node-refused", "Node %s cannot be read whole: at %s, %s. Nothing was appended.", c.Node, r.Place, r.Reason)

@@ -19,15 +19,17 @@ import (
 
 // pending is a command that is being published.
 type pending struct {
-	command event.Command
-	settle  func(queue.Outcome)
+	command   event.Command
+	queued    bool // it is in the queue
+	abandoned bool // its caller is gone, and it may not wait
+	settle    func(queue.Outcome)
 }
 
 // publication is one run of publishing: whoever holds the queue's lock, with all
 // that waits. Each pending command is settled once.
 type publication struct {
 	carrier  *Carrier
-	waiting  []pending
+	waiting  []*pending
 	fresh    bool // the index is as new as the remote was during this run
 	attempts int  // commits that were offered
 	offered  map[event.Key]event.ID
@@ -37,7 +39,10 @@ type publication struct {
 
 // publish settles all of list. The caller has the queue's lock.
 func (c *Carrier) publish(ctx context.Context, list []pending) snapshot.Close {
-	p := publication{carrier: c, waiting: list, offered: map[event.Key]event.ID{}, close: snapshot.NotOpened{}}
+	p := publication{carrier: c, offered: map[event.Key]event.ID{}, close: snapshot.NotOpened{}}
+	for i := range list {
+		p.waiting = append(p.waiting, &list[i])
+	}
 	for len(p.waiting) > 0 {
 		if err := p.once(ctx); err != nil {
 			p.giveUp(err)
@@ -55,7 +60,7 @@ func (p *publication) once(ctx context.Context) error {
 	var damaged *index.Damaged
 	if errors.As(err, &damaged) {
 		made := p.carrier.Rebuild(ctx, damaged.Error())
-		p.close = Worse(p.close, made.Close)
+		p.close, p.fresh = Worse(p.close, made.Close), false
 		return made.Result.Err
 	}
 	if err != nil {
@@ -77,9 +82,9 @@ func (p *publication) once(ctx context.Context) error {
 }
 
 // settle answers a command and lets it wait no longer.
-func (p *publication) settle(w pending, ended queue.Ended) {
+func (p *publication) settle(w *pending, ended queue.Ended) {
 	w.settle(queue.Outcome{Node: w.command.Node, Attempts: p.attempts, Ended: ended})
-	p.waiting = slices.DeleteFunc(p.waiting, func(other pending) bool { return other.command.Key == w.command.Key })
+	p.waiting = slices.DeleteFunc(p.waiting, func(other *pending) bool { return other == w })
 }
 
 // giveUp answers all that waits: nothing more can be done now.
@@ -92,6 +97,8 @@ func (p *publication) giveUp(err error) {
 			p.settle(w, queue.Unknown{Why: why.Reason})
 		case !waits(why):
 			p.settle(w, queue.Refused{Problem: why})
+		case !w.queued:
+			p.settle(w, queue.Refused{Problem: problem.Refusal("unreachable", "The plan's remote could not be reached. Nothing was appended, and nothing waits in the queue: %s", why.Reason).Because(err)})
 		case queue.MayWait(w.command.Body):
 			p.settle(w, queue.Queued{Why: why.Reason})
 		default:
@@ -203,14 +210,17 @@ func (p *publication) again(ctx context.Context, base git.ID, reason error) erro
 		}
 		return errors.Join(err, reason)
 	}
-	at, err := p.carrier.position(ctx)
-	if err != nil {
+	at, err := p.carrier.readAt(ctx)
+	var damaged *index.Damaged
+	switch {
+	case errors.As(err, &damaged): // which the next round mends
+		return p.pause(ctx)
+	case err != nil:
 		return err
-	}
-	if at.Commit == base.String() && reason != nil {
+	case at == base.String() && reason != nil:
 		return reason
 	}
-	p.unsure = p.unsure && at.Commit == base.String()
+	p.unsure = p.unsure && at == base.String()
 	return p.pause(ctx)
 }
 

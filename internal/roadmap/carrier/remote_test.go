@@ -358,7 +358,7 @@ func TestAnIndexThatIsNoUseIsMadeAnew(t *testing.T) {
 		"corrupt": func(t *testing.T, h Home) { overwrite(t, h, []byte(strings.Repeat("no index at all ", 4096))) },
 		"torn":    func(t *testing.T, h Home) { overwrite(t, h, readIndex(t, h)[:5000]) },
 		"empty":   func(t *testing.T, h Home) { overwrite(t, h, nil) },
-		"older":   func(t *testing.T, h Home) { exec(t, h, `PRAGMA user_version = 99`) },
+		"older":   func(t *testing.T, h Home) { alter(t, h, `PRAGMA user_version = 99`) },
 		"another": func(t *testing.T, h Home) { other.Close(); overwrite(t, h, readIndex(t, other.home)) },
 	} {
 		t.Run(name, func(t *testing.T) {
