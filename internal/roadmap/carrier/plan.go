@@ -90,6 +90,9 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 		e, err := ds.next(w)
 		var no *problem.Error
 		switch {
+		case errors.As(err, &no) && ds.leans(w.command):
+			// On what is not in the log yet, and may never be: it is decided again when
+			// that is.
 		case errors.As(err, &no):
 			d.refused = append(d.refused, decided{w, queue.Refused{Problem: no}})
 		case err != nil:
@@ -100,6 +103,12 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 		}
 	}
 	return d, nil
+}
+
+// leans reports whether what is decided of a command depends on what is drafted.
+func (ds drafting) leans(c event.Command) bool {
+	link, ok := c.Body.(event.Linked)
+	return len(ds.fresh[c.Node]) > 0 || ok && len(ds.fresh[link.To]) > 0
 }
 
 // refusedNodes is which nodes cannot be trusted to be whole.

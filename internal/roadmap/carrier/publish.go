@@ -30,7 +30,7 @@ type pending struct {
 type publication struct {
 	carrier  *Carrier
 	waiting  []*pending
-	fresh    bool // the index is as new as the remote was during this run
+	fresh    bool // the index is as new as the remote was at some time of this run
 	attempts int  // commits that were offered
 	offered  map[event.Key]event.ID
 	unsure   bool // a commit was offered, and what came of it is not known
@@ -95,7 +95,7 @@ func (p *publication) giveUp(err error) {
 		switch {
 		case tried && p.unsure:
 			p.settle(w, queue.Unknown{Why: why.Reason})
-		case !waits(why):
+		case !waits(why) && why.Kind != problem.Unknown:
 			p.settle(w, queue.Refused{Problem: why})
 		case !w.queued:
 			p.settle(w, queue.Refused{Problem: problem.Refusal("unreachable", "The plan's remote could not be reached. Nothing was appended, and nothing waits in the queue: %s", why.Reason).Because(err)})
@@ -148,6 +148,9 @@ func (p *publication) offer(ctx context.Context, d draft) error {
 		return p.again(ctx, base, nil)
 	case git.Rejected:
 		if raced(answer.Words) {
+			// By somebody else, or by ourselves: something on the way may have sent
+			// the push twice, and this is the answer to the second.
+			p.unsure = true
 			return p.again(ctx, base, nil)
 		}
 		return p.again(ctx, base, publicationRefused(answer.Words))
@@ -186,6 +189,7 @@ func (p *publication) accepted(ctx context.Context, d draft, u index.Update) {
 		defer lock.Release()
 		err = c.index().Apply(ctx, u)
 	}
+	p.fresh = err == nil
 	for _, e := range d.fresh {
 		p.settle(e.pending, queue.Appended{ID: e.envelope.Event.ID(), Commit: u.To.Commit})
 	}

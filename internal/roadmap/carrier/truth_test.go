@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/problem"
 	"holdfast/internal/remotetest"
 	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/history"
 	"holdfast/internal/roadmap/queue"
 )
 
@@ -186,7 +187,10 @@ func TestARefusalThatCannotBePutDownIsOneAllTheSame(t *testing.T) {
 	late := command("k", "fix-login", event.Claimed{Assignee: bob, ReturnTo: bob})
 	late.Author = bob
 	refused(t, full, late)
-	appended(t, c, command("free", "fix-login", event.Released{}))
+	// The node is free before anybody looks into the queue.
+	if _, err := c.AppendAll(t.Context(), []event.Command{command("free", "fix-login", event.Released{})}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.Publish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -363,3 +367,61 @@ func TestARewriteIsNotAcceptedWithoutKeepingTheOldLog(t *testing.T) {
 	}
 	wantKeys(t, c, "k")
 }
+
+// Red when: plan refuses for what it has only drafted: here for a claim that never
+// came to be.
+func TestNobodyIsRefusedForWhatIsNotInTheLog(t *testing.T) {
+	t.Parallel()
+	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
+	c := begin(t, newHome(t), proxy.URL)
+	appended(t, c, command("open", "fix-login", opened("Mend it")))
+	proxy.Plan(func(r remotetest.Request) remotetest.Act {
+		if r.Kind == remotetest.Push || r.Kind == remotetest.PushRefs {
+			return remotetest.Drop{}
+		}
+		return remotetest.Pass{}
+	})
+	closed, err := c.Append(t.Context(), command("one", "fix-login", event.Claimed{Assignee: ada, ReturnTo: ada}),
+		command("other", "fix-login", event.Claimed{Assignee: bob, ReturnTo: bob}), command("open2", "roof", opened("A roof")),
+		command("link", "fix-login", event.Linked{Relation: event.BlockedBy, To: "roof"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range closed.Result {
+		if no, ok := o.Ended.(queue.Refused); ok && (no.Problem.Step == history.StepClaimHeld || no.Problem.Step == history.StepLink) {
+			t.Errorf("command %d was refused at %s, and nothing of that is in the log: %s", i, no.Problem.Step, no.Problem.Reason)
+		}
+	}
+}
+
+// Something on the way sends the push twice, and only the answer to the second
+// comes back, which is that it came too late; then the remote is away. Red when: a
+// refusal because the branch has moved is taken for the word that we are not in it.
+func TestAPushThatWasSentTwiceIsNotSaidToBeRefused(t *testing.T) {
+	t.Parallel()
+	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
+	c := begin(t, newHome(t), proxy.URL)
+	appended(t, c, command("open", "fix-login", opened("Mend it")))
+	first := proxy.Count(remotetest.Push)
+	proxy.Plan(func(r remotetest.Request) remotetest.Act {
+		switch {
+		case r.Kind == remotetest.Push && r.Number == first+1:
+			return remotetest.Twice{Second: true}
+		case r.Kind == remotetest.FetchRefs:
+			return remotetest.Drop{}
+		default:
+			return remotetest.Pass{}
+		}
+	})
+	claim := command("claim", "fix-login", event.Claimed{Assignee: ada, ReturnTo: ada})
+	if got := end(t, c, claim); !isUnknown(got) {
+		t.Errorf("a claim that is in the log ended as %#v", got)
+	}
+	proxy.Plan(func(remotetest.Request) remotetest.Act { return remotetest.Pass{} })
+	if got := tell("claim", end(t, c, claim)); got.Outcome != "already_present" && got.Outcome != "appended" {
+		t.Errorf("asked again, it ended as %+v", got)
+	}
+	wantKeys(t, c, "open", "claim")
+}
+
+func isUnknown(e queue.Ended) bool { _, ok := e.(queue.Unknown); return ok }
