@@ -53,7 +53,9 @@ func (p *planning) close() {
 func (h *house) planPages(frame *page.House, live func() string) (*pages.Pages, error) {
 	c := pages.Config{
 		House: frame, Base: h.base, Plan: h.plan, Trouble: h.trouble, Live: live, Log: h.log,
-		Changed: func() { h.events.Publish(pages.Topic) },
+		Operator: func() (event.Principal, error) { return PlanOperator(h.config) },
+		Named:    func(name string) (event.Principal, error) { return PlanPrincipal(h.config, name) },
+		Changed:  func() { h.events.Publish(pages.Topic) },
 	}
 	if h.dir != nil {
 		c.Observations = observation.At(h.dir)
@@ -71,7 +73,7 @@ const (
 	planFar  = 15 * time.Second
 )
 
-// planned tells open pages that the plan moved, and writes an observation of it at
+// planned tells open pages that the plan moved, and keeps it up and observes it at
 // each tick, the first at once, until ctx is done; the channel is closed then.
 func (h *house) planned(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
@@ -88,14 +90,14 @@ func (h *house) planned(ctx context.Context) <-chan struct{} {
 		look, tick := time.NewTicker(pause), time.NewTicker(h.config.Tick)
 		defer look.Stop()
 		defer tick.Stop()
-		h.observe(ctx)
+		h.keepUp(ctx)
 		last := ""
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				h.observe(ctx)
+				h.keepUp(ctx)
 			case <-look.C:
 				last = h.lookAtPlan(ctx, last)
 			}
@@ -124,7 +126,11 @@ func (h *house) lookAtPlan(ctx context.Context, last string) string {
 	return is
 }
 
-func (h *house) observe(ctx context.Context) {
+// keepUp does what has to be done for the plan now and then, and observes it.
+func (h *house) keepUp(ctx context.Context) {
+	if err := h.plan.Upkeep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		h.log.Error("the upkeep of the plan did not finish", "err", err)
+	}
 	err := observation.Observe(ctx, h.plan, observation.At(h.dir), time.Now())
 	if err != nil && ctx.Err() == nil {
 		h.log.Error("the plan's observation was not written", "err", err)

@@ -47,10 +47,14 @@ const everyQuestion = `{"schema":"holdfast.marks/v1","rev":9,"marks":[
 // gatherings is a desk with a booth of every kind, the awkward ones too.
 func gatherings(t *testing.T) (*Desk, []look) {
 	home := t.TempDir()
-	if out, err := exec.Command("../../scripts/demo-home", home).CombinedOutput(); err != nil {
+	demo := exec.Command("../../scripts/demo-home", home)
+	demo.Env = append(os.Environ(), "HOLDFAST=none")
+	if out, err := demo.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	planAt(t, home)
 	d := StartAt(t, home)
+	d.observed(t)
 	deleted := ""
 	long := strings.Repeat("unbroken", 31) // a name of at most 255 bytes, and nowhere to break it
 	d.Write(long, long+".png", picture)
@@ -92,7 +96,7 @@ func gatherings(t *testing.T) (*Desk, []look) {
 	d.Write("media", "weights.bin", "\x00\x01")
 	d.Write("media", "table.csv", "a,b\n1,2\n")
 	d.Write("media", "long.md", "# Title\n\nText `code` [link](table.csv).\n\n## Part\n\n- one\n- [ ] two\n\n> said\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\n"+strings.Repeat("code ", 60)+"\n```\n\n<b>tag</b>\n")
-	return d, []look{
+	return d, append(planLooks(), []look{
 		{"index", ""},
 		{"gallery", "b/renders/"},
 		{"report", "b/training-report/"},
@@ -123,7 +127,7 @@ func gatherings(t *testing.T) (*Desk, []look) {
 		{"binary", "b/media/view?f=weights.bin"},
 		{"table", "b/media/view?f=table.csv"},
 		{"page", "b/training-report/view?f=index.html"},
-	}
+	}...)
 }
 
 // TestPagesFitAndAreAccessible looks at every kind of page at a desk's and a
@@ -175,6 +179,7 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 	tab.Open(empty.Link())
 	see("empty-index", empty.URL)
 	see("empty-trash", empty.URL+"trash")
+	see("empty-roadmap", empty.URL+"roadmap")
 	tab.Open(d.Link())
 	for _, l := range looks {
 		see(l.name, d.URL+l.path)
@@ -182,6 +187,12 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 	tab.Open(d.URL + "b/questions/marks")
 	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
 	inspect("marks-unfolded")
+	tab.Open(d.URL + "roadmap/pick-a-palette")
+	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
+	inspect("node-unfolded")
+	Eval[bool](tab, `document.querySelector("#form-edit [name=expected_revision]").value = "0".repeat(64), true`)
+	tab.Follow(`#form-edit button`)
+	inspect("node-conflict")
 	Eval[bool](tab, `document.querySelector("#p1 [name=question]").value = 7, document.querySelector("#p1 [value='=warm']").checked = true`)
 	tab.Follow(`#p1 .answer button`)
 	inspect("refused")
@@ -214,7 +225,7 @@ func TestEverythingIsReachedByKeyboard(t *testing.T) {
 		}
 		tab.Open(d.URL + l.path)
 		// Of radios that belong together, one is reached by Tab, the rest by arrows.
-		want := Eval[int](tab, `window.stop = (e) => e.type !== "radio" || [...e.form.elements[e.name]].find((r, _, all) => r.checked || (r === all[0] && !all.some(a => a.checked))) === e, (window.all = [...document.querySelectorAll("a[href], button, summary, textarea, input:enabled, [tabindex='0']")].filter(e => e.checkVisibility() && stop(e))).length`)
+		want := Eval[int](tab, `window.stop = (e) => e.type !== "radio" || [...e.form.elements[e.name]].find((r, _, all) => r.checked || (r === all[0] && !all.some(a => a.checked))) === e, (window.all = [...document.querySelectorAll("a[href], button, summary, textarea, select, input:enabled:not([type=hidden]), [tabindex='0']")].filter(e => e.checkVisibility() && stop(e))).length`)
 		for i := range want {
 			tab.Do(chromedp.KeyEvent(kb.Tab))
 			if got := Eval[int](tab, `all.indexOf(document.activeElement)`); got != i {
@@ -229,7 +240,7 @@ func TestEverythingIsReachedByKeyboard(t *testing.T) {
 		tab.Do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 		tab.Until(`location.hash === "#main"`)
 		tab.Do(chromedp.KeyEvent(kb.Tab))
-		if !Eval[bool](tab, `!!document.activeElement.closest("main") || !document.querySelector("main :is(a, button, summary, [tabindex])")`) {
+		if !Eval[bool](tab, `!!document.activeElement.closest("main") || !document.querySelector("main :is(a, button, summary, input, [tabindex])")`) {
 			t.Errorf("%s: the skip link does not skip", l.name)
 		}
 	}

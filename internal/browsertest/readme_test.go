@@ -32,7 +32,9 @@ var readmePictures = map[string]struct {
 // or linked under another name.
 func TestTheReadmeShowsTheProgram(t *testing.T) {
 	home := t.TempDir()
-	if out, err := exec.Command("../../scripts/demo-home", home).CombinedOutput(); err != nil {
+	demo := exec.Command("../../scripts/demo-home", home)
+	demo.Env = append(os.Environ(), "HOLDFAST="+Binary(t))
+	if out, err := demo.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	d := StartAt(t, home, "--principal", "principal:local/desk/ada")

@@ -76,16 +76,19 @@ func actNamed(name string) act {
 }
 
 func claimed(w words) (event.Body, error) {
-	assignee, err := event.ParsePrincipal(w.line("assignee"))
+	assignee, err := w.named(w.line("assignee"))
 	if err != nil {
 		return nil, err
 	}
-	to, err := event.ParsePrincipal(w.line("return_to"))
+	to, err := w.named(w.line("return_to"))
 	return event.Claimed{Assignee: assignee, ReturnTo: to}, err
 }
 
 // words is what a form says.
-type words struct{ url.Values }
+type words struct {
+	url.Values
+	named func(string) (event.Principal, error)
+}
 
 func (w words) line(name string) string { return strings.TrimSpace(w.Get(name)) }
 

@@ -47,11 +47,12 @@ func (p *Pages) serveAct(a act) func(http.ResponseWriter, *http.Request) error {
 		}
 		d := &done{name: a.name}
 		appended, err := p.do(r, d, func(who event.Principal, key event.Key) (roadmap.Appended, error) {
-			expected, err := words{d.values}.expected()
+			said := words{d.values, p.Named}
+			expected, err := said.expected()
 			if err != nil {
 				return roadmap.Appended{}, err
 			}
-			body, err := a.body(words{d.values})
+			body, err := a.body(said)
 			if err != nil {
 				return roadmap.Appended{}, err
 			}
@@ -113,11 +114,11 @@ func (p *Pages) try(r *http.Request, d *done, run func(event.Principal, event.Ke
 		return roadmap.Appended{}, problem.New(problem.Usage, "form", "The form cannot be read. Nothing was changed.").Because(err)
 	}
 	d.values = r.PostForm
-	who, err := author(r.Context(), r)
+	who, err := p.author(r)
 	if err != nil {
 		return roadmap.Appended{}, err
 	}
-	key, err := words{d.values}.key()
+	key, err := words{Values: d.values}.key()
 	if err != nil {
 		return roadmap.Appended{}, err
 	}

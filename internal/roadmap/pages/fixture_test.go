@@ -3,6 +3,7 @@ package pages
 import (
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
@@ -67,13 +67,13 @@ func (s *site) begin(trouble error) {
 	check(s.t, err)
 	house, err := page.New(base, Room)
 	check(s.t, err)
-	c := Config{House: house, Base: base, Plan: s.plan, Trouble: trouble, Observations: s.store, Live: func() string { return base.URL("events") }, Changed: func() { s.changed++ }, Log: slog.New(slog.DiscardHandler)}
+	c := Config{House: house, Base: base, Plan: s.plan, Trouble: trouble, Observations: s.store, Live: func() string { return base.URL("events") }, Changed: func() { s.changed++ }, Operator: func() (event.Principal, error) { return me, nil }, Named: event.ParsePrincipal, Log: slog.New(slog.DiscardHandler)}
 	if trouble != nil {
 		c.Plan = nil
 	}
 	p, err := New(c)
 	check(s.t, err)
-	hosts, err := web.NewHosts(nil, []string{"desk.example"}, nil)
+	hosts, err := web.NewHosts(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, []string{"desk.example"}, nil)
 	check(s.t, err)
 	auth, err := web.NewAuth(web.AuthConfig{Key: s.key, Principal: string(me), Links: new(access.Links), Base: base})
 	check(s.t, err)
@@ -122,9 +122,9 @@ func (s *site) page(address string) string {
 	return res.body
 }
 
-// filled is the form on a page that goes to action, as a browser would send it,
+// formOn is the form on a page that goes to action, as a browser would send it,
 // with some fields changed.
-func filled(t testing.TB, page, action string, change ...string) url.Values {
+func formOn(t testing.TB, page, action string, change ...string) url.Values {
 	t.Helper()
 	z := html.NewTokenizer(strings.NewReader(page))
 	var form url.Values
@@ -177,7 +177,7 @@ func filled(t testing.TB, page, action string, change ...string) url.Values {
 func (s *site) do(node, act string, change ...string) got {
 	s.t.Helper()
 	address := "/desk/roadmap/" + node
-	form := filled(s.t, s.page(address), address+"/"+act, change...)
+	form := formOn(s.t, s.page(address), address+"/"+act, change...)
 	return s.follow(s.ask(http.MethodPost, address+"/"+act, form, true))
 }
 
@@ -216,15 +216,15 @@ func wants(t testing.TB, in string, all ...string) {
 	t.Helper()
 	for _, s := range all {
 		if !strings.Contains(in, s) {
-			t.Errorf("%q is not in:\n%.6000s", s, in[max(0, strings.Index(in, "<main")):])
+			t.Errorf("%q is not in: %.1500s", s, textOf(in[max(0, strings.Index(in, "<main")):]))
 		}
 	}
 }
 
 var whitespace = regexp.MustCompile(`\s+`)
 
-// words is a page as text.
-func words(page string) string {
+// textOf is a page as text.
+func textOf(page string) string {
 	z := html.NewTokenizer(strings.NewReader(page))
 	var b strings.Builder
 	for z.Next() != html.ErrorToken {
@@ -234,5 +234,3 @@ func words(page string) string {
 	}
 	return whitespace.ReplaceAllString(b.String(), " ")
 }
-
-var long = 10 * time.Second

@@ -83,7 +83,7 @@ func (p *Pages) forms(r *http.Request, d roadmap.Whole, done *done) []form {
 	if d.Revision == "" {
 		return nil // a fork is mended where it is shown
 	}
-	me, _ := author(r.Context(), r)
+	me, _ := p.Operator() // without one, the field is empty
 	reason := field{Name: "reason", Label: "Why", Note: "optional", Kind: "text"}
 	required := field{Name: "reason", Label: "Why", Kind: "text", Required: true}
 	edit := p.form(r, d, actNamed("edit"), done, cardFields(event.Card{Title: d.Title, Body: d.Body, Labels: d.Labels, Priority: d.Priority, Run: d.Run})...)
@@ -98,7 +98,7 @@ func (p *Pages) forms(r *http.Request, d roadmap.Whole, done *done) []form {
 		returnTo = me
 	}
 	claim := p.form(r, d, actNamed("claim"), done,
-		field{Name: "assignee", Label: "To whom", Kind: "line", Value: string(assignee), Required: true},
+		field{Name: "assignee", Label: "To whom", Note: "a name beside yours, or a whole principal", Kind: "line", Value: string(assignee), Required: true},
 		field{Name: "return_to", Label: "Who reviews the result", Kind: "line", Value: string(returnTo), Required: true})
 	accept := p.form(r, d, actNamed("accept"), done, reason)
 	list := []form{claim, accept}
@@ -184,7 +184,7 @@ func (p *Pages) openForm(done *done) form {
 
 // openingOf reads the form that opens a node.
 func openingOf(v url.Values) (event.Node, roadmap.Opening, error) {
-	w := words{v}
+	w := words{Values: v}
 	n, err := event.ParseNode(w.line("node"))
 	if err != nil {
 		return n, roadmap.Opening{}, err

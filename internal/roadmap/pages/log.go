@@ -85,7 +85,6 @@ func (p *Pages) fork(r *http.Request, d roadmap.Whole) *forkView {
 	if len(common) > 0 {
 		v.After, v.Shared = viewOf(common[len(common)-1]), true
 	}
-	_, acting := author(r.Context(), r)
 	for i, h := range d.Standing.Heads {
 		l := forkLine{Head: h.Short()}
 		first := max(0, len(lines[i])-maxEvents)
@@ -93,7 +92,7 @@ func (p *Pages) fork(r *http.Request, d roadmap.Whole) *forkView {
 		if first > 0 {
 			l.More = plain.Count(first, "earlier event")
 		}
-		if acting == nil && freshness(r) == roadmap.Now {
+		if p.mayAct(r) {
 			f := p.form(r, d, actNamed("reconcile"), nil)
 			f.hide("keep", string(h))
 			l.Keep = &f

@@ -160,8 +160,7 @@ func (p *Pages) nodeView(r *http.Request, d roadmap.Whole, done *done) nodePage 
 	v.Groups = p.groups(d)
 	v.Graph = p.draw(d)
 	v.History = p.history(r, d.Events)
-	_, signedIn := author(r.Context(), r)
-	acting := signedIn == nil && freshness(r) == roadmap.Now
+	acting := p.mayAct(r)
 	if acting {
 		v.Forms = p.forms(r, d, done)
 		if d.Revision != "" {

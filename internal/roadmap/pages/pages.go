@@ -16,7 +16,6 @@
 package pages
 
 import (
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -59,6 +58,10 @@ type Config struct {
 	// Trouble is why there is no plan to show.
 	Trouble      error
 	Observations observation.Store
+	// Operator is whom the operator's events are put down to.
+	Operator func() (event.Principal, error)
+	// Named is somebody in the plan by a principal or a bare name.
+	Named func(string) (event.Principal, error)
 	// Live is the address of the event stream, for a page that shows things as they
 	// are from now on.
 	Live func() string
@@ -283,15 +286,16 @@ func fingerprint(shown any) string {
 }
 
 // author is the operator, as the log names people.
-func author(ctx context.Context, r *http.Request) (event.Principal, error) {
-	op, ok := web.PartyOf(r.WithContext(ctx)).(access.Operator)
-	if !ok {
+func (p *Pages) author(r *http.Request) (event.Principal, error) {
+	if _, ok := web.PartyOf(r).(access.Operator); !ok {
 		return "", problem.Refusal(problem.StepNotOperator, "Only the operator may change the plan. Nothing was changed.")
 	}
-	a, err := event.ParsePrincipal(op.Principal)
-	if err != nil {
-		return "", problem.New(problem.Usage, "principal", "You are signed in as %q, which cannot be the author of an event. Nothing was changed.", op.Principal).
-			WithHint("start the desk with --principal principal:AUTHORITY/NAMESPACE/SUBJECT").Because(err)
-	}
-	return a, nil
+	return p.Operator()
+}
+
+// mayAct says whether the reader gets forms: who may change the plan, looking at it
+// as it is now.
+func (p *Pages) mayAct(r *http.Request) bool {
+	_, operator := web.PartyOf(r).(access.Operator)
+	return operator && r.URL.Query().Get(asOf) == ""
 }
