@@ -1,12 +1,15 @@
 package roadmap
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"holdfast/internal/problem"
 	"holdfast/internal/remotetest"
@@ -15,27 +18,46 @@ import (
 	"holdfast/internal/roadmap/git"
 )
 
-// spoiler is a git that spoils the removal of a snapshot, in the place of the real
-// one. Its script stands at $SPOIL, is given the arguments, and knows the real git as
-// $GIT; without one nothing is spoiled.
-func spoiler(t *testing.T) (spoil func(script string)) {
-	t.Helper()
+// spoiler is what runs in the place of git here: where a script called spoil stands
+// beside the repository, it is asked first, with git's arguments, and knows the real
+// git as $GIT.
+const spoiler = `#!/bin/sh
+GIT='%s'
+case $1 in --git-dir=*) spoil=$(dirname "${1#--git-dir=}")/spoil; test -e "$spoil" && . "$spoil" ;; esac
+exec "$GIT" "$@"
+`
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "holdfast-spoiler-")
+	if err == nil {
+		err = putSpoiler(dir)
+	}
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// putSpoiler puts the spoiler before git.
+func putSpoiler(dir string) error {
 	real, err := exec.LookPath("git")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	dir := t.TempDir()
-	script := filepath.Join(dir, "spoil")
-	text := "#!/bin/sh\nGIT='" + real + "'\ntest -e '" + script + "' && . '" + script + "'\nexec \"$GIT\" \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
+	if err := os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, spoiler, real), 0o755); err != nil {
+		return err
 	}
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return func(body string) {
-		t.Helper()
-		if err := os.WriteFile(script, []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	return os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// spoil spoils what git does for the plan from now on; nothing, with no script.
+func (s *shared) spoil(script string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.folder, "spoil"), []byte(script), 0o600); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -51,36 +73,39 @@ for at; do case $at in */holdfast-roadmap-snapshot.*) break;; esac; done
 // shared is a plan whose index is behind the remote, which another home has moved.
 type shared struct {
 	*Plan
-	other *Plan
-	n     int
-	t     *testing.T
+	folder string // of the plan
+	other  *Plan
+	n      int
+	t      *testing.T
 }
 
-func newShared(t *testing.T) *shared {
+func newShared(t *testing.T, limits git.Limits) *shared {
 	t.Helper()
 	url := remotetest.Path(t).Dir
-	plans := []*Plan{}
-	for range 2 {
-		dir := t.TempDir()
-		home := carrier.Home{
-			Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git"), Limits: git.Limits{Local: 5 * time.Second},
-		}
-		if err := os.Mkdir(home.Plan, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Begin(t.Context(), home, url); err != nil {
-			t.Fatal(err)
-		}
-		p, err := Open(t.Context(), home)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Close)
-		plans = append(plans, p)
-	}
-	s := &shared{Plan: plans[0], other: plans[1], t: t}
+	s := &shared{t: t}
+	s.folder, s.Plan = newPlanAt(t, url, limits)
+	_, s.other = newPlanAt(t, url, git.Limits{})
 	s.move()
 	return s
+}
+
+// newPlanAt is a home whose plan is kept at url.
+func newPlanAt(t *testing.T, url string, limits git.Limits) (string, *Plan) {
+	t.Helper()
+	dir := t.TempDir()
+	home := carrier.Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git"), Limits: limits}
+	if err := os.Mkdir(home.Plan, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Begin(t.Context(), home, url); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Open(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return home.Plan, p
 }
 
 // move lets the other home add a node that bob holds.
@@ -115,19 +140,25 @@ var closings = map[string]struct {
 // the close of a removal; withClose or answer leave it out; once lets a failed
 // removal end the run; noted does not write the journal.
 func TestAFailedRemovalIsSaidBesideTheAnswerAndChangesNothingOfIt(t *testing.T) {
-	spoil := spoiler(t)
+	t.Parallel()
 	for name, c := range closings {
 		t.Run(name, func(t *testing.T) {
-			if name == "a mount" && !canMount(t) {
-				return // the others hold the claim
+			t.Parallel()
+			limits := git.Limits{}
+			switch name {
+			case "git hangs":
+				limits.Local = 4 * time.Second
+			case "a mount":
+				if !canMount(t) {
+					return // the others hold the claim
+				}
 			}
-			spoil("")
-			s := newShared(t)
-			t.Cleanup(func() { spoil(""); unmountAll(t, s) })
+			s := newShared(t, limits)
+			t.Cleanup(s.unmountAll)
 			held := s.move()
-			spoil(c.script)
+			s.spoil(c.script)
 			s.wantClosings(held, c.kind, c.detail)
-			spoil("")
+			s.spoil("")
 			s.wantJournal(c.kind, c.detail)
 		})
 	}
@@ -213,14 +244,14 @@ func unmount(t *testing.T, dir string) {
 }
 
 // unmountAll takes away what was mounted in snapshots.
-func unmountAll(t *testing.T, s *shared) {
-	t.Helper()
-	plan := s.carrier.Store().Plan().Name()
-	list, err := filepath.Glob(filepath.Join(plan, "snapshots", "*", "mounted"))
+func (s *shared) unmountAll() {
+	s.t.Helper()
+	s.spoil("")
+	list, err := filepath.Glob(filepath.Join(s.folder, "snapshots", "*", "mounted"))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	for _, dir := range list {
-		unmount(t, dir)
+		unmount(s.t, dir)
 	}
 }
