@@ -230,7 +230,6 @@ func CommentOf(key event.Key) event.Comment {
 	return event.Comment("c-" + hex.EncodeToString(sum[:8]))
 }
 
-
 func random(bytes int) string {
 	b := make([]byte, bytes)
 	_, _ = rand.Read(b) // never fails
