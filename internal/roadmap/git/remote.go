@@ -75,7 +75,7 @@ func (r *Repo) Fetch(ctx context.Context, url string, ref, into Ref) (ID, error)
 	if err := errors.Join(checkURL(url), checkOwn(into)); err != nil {
 		return ID{}, err
 	}
-	_, err := r.run(ctx, Command{
+	out, err := r.run(ctx, Command{
 		Args: []string{
 			"fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 			"--refmap=", "--", url, "+" + ref.name + ":" + into.name,
@@ -87,7 +87,7 @@ func (r *Repo) Fetch(ctx context.Context, url string, ref, into Ref) (ID, error)
 	}
 	id, ok, err := r.Resolve(ctx, into)
 	if err == nil && !ok {
-		err = &Unclear{Command: "git fetch", Reason: into.name + " is not there after a fetch into it"}
+		err = &Unclear{Command: "git fetch", Reason: into.name + " is not there after a fetch into it" + after(Words(out.Stderr))}
 	}
 	return id, err
 }
