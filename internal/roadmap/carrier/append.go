@@ -148,7 +148,7 @@ func (c *Carrier) publishFor(ctx context.Context, mine queue.Entry) snapshot.Clo
 // put down it stays, and is decided again by whoever publishes next: nobody was
 // told anything.
 func (c *Carrier) pendingEntry(e queue.Entry) pending {
-	return pending{command: e.Command, queued: true, abandoned: abandoned(e), settle: func(o queue.Outcome) {
+	return pending{command: e.Command, queued: true, others: true, abandoned: abandoned(e), settle: func(o queue.Outcome) {
 		if err := c.queue.Settle(e, o); err != nil {
 			c.log.Warn("what became of a command could not be put down", "key", e.Command.Key, "because", err)
 		}

@@ -244,7 +244,7 @@ func (c *Carrier) forsake(ctx context.Context, r Rewritten, named git.ID) error 
 	// The ref first: an index that is lost or older is made anew from it.
 	now, _, err := c.repo.Resolve(ctx, own(refVerified))
 	if err == nil {
-		err = c.repo.UpdateRef(ctx, own(refVerified), named, now)
+		err = c.moveVerified(ctx, named, now)
 	}
 	if err != nil {
 		return problem.New(problem.Failed, "carrier", "The new log could not be taken: %s. Nothing was changed.", problem.Words(err)).Because(err)

@@ -21,12 +21,14 @@ import (
 type pending struct {
 	command   event.Command
 	queued    bool // it is in the queue
+	others    bool // whoever waits for it, if anybody, waits for as long as they like
 	abandoned bool // its caller is gone, and it may not wait
 	settle    func(queue.Outcome)
 }
 
 // publication is one run of publishing: whoever holds the queue's lock, with all
-// that waits. Each pending command is settled once.
+// that waits. Each pending command is settled once,
+// or left in the queue.
 type publication struct {
 	carrier  *Carrier
 	waiting  []*pending
@@ -37,14 +39,20 @@ type publication struct {
 	close    snapshot.Close
 }
 
-// publish settles all of list. The caller has the queue's lock.
+// publish settles all of list; if time runs out before, all that is not others'. The
+// caller has the queue's lock.
 func (c *Carrier) publish(ctx context.Context, list []pending) snapshot.Close {
 	p := publication{carrier: c, offered: map[event.Key]event.ID{}, close: snapshot.NotOpened{}}
 	for i := range list {
 		p.waiting = append(p.waiting, &list[i])
 	}
 	for len(p.waiting) > 0 {
-		if err := p.once(ctx); err != nil {
+		err := p.once(ctx)
+		if err != nil && ctx.Err() != nil {
+			p.leave()
+			err = problem.New(problem.Failed, "deadline", "There was no time for it any more.").Because(err)
+		}
+		if err != nil {
 			p.giveUp(err)
 		}
 	}
@@ -85,6 +93,12 @@ func (p *publication) once(ctx context.Context) error {
 func (p *publication) settle(w *pending, ended queue.Ended) {
 	w.settle(queue.Outcome{Node: w.command.Node, Attempts: p.attempts, Ended: ended})
 	p.waiting = slices.DeleteFunc(p.waiting, func(other *pending) bool { return other == w })
+}
+
+// leave leaves what is others' to them: it is our time that is up, and not theirs.
+// It is in the queue still, and whoever publishes next looks for its key first.
+func (p *publication) leave() {
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *pending) bool { return w.others })
 }
 
 // giveUp answers all that waits: nothing more can be done now.

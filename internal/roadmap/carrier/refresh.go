@@ -287,15 +287,19 @@ func (c *Carrier) noteVerified(ctx context.Context, u index.Update) error {
 	if err != nil {
 		return err
 	}
-	if c.repo.UpdateRef(ctx, own(refVerified), commit, old) == nil {
+	if c.moveVerified(ctx, commit, old) == nil {
 		return nil
 	}
 	// The ref stood elsewhere: it was behind, or the index was made anew.
 	is, _, err := c.repo.Resolve(ctx, own(refVerified))
 	if err == nil && is != commit {
-		err = c.repo.UpdateRef(ctx, own(refVerified), commit, is)
+		err = c.moveVerified(ctx, commit, is)
 	}
 	return err
+}
+
+func (c *Carrier) moveVerified(ctx context.Context, commit, old git.ID) error {
+	return unlocked(c.repo, own(refVerified), func() error { return c.repo.UpdateRef(ctx, own(refVerified), commit, old) })
 }
 
 // Rebuild makes the index anew out of what was read before, because it turned out

@@ -425,3 +425,67 @@ func TestAPushThatWasSentTwiceIsNotSaidToBeRefused(t *testing.T) {
 }
 
 func isUnknown(e queue.Ended) bool { _, ok := e.(queue.Unknown); return ok }
+
+// Red when: publish settles others' commands when its own time is up.
+func TestOthersAreNotAnsweredBecauseOurTimeIsUp(t *testing.T) {
+	t.Parallel()
+	c := begin(t, newHome(t), "")
+	appended(t, c, command("open", "fix-login", opened("Mend it")))
+	theirs := command("claim", "fix-login", event.Claimed{Assignee: bob, ReturnTo: bob})
+	entry, err := c.queue.Put(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	closed, err := c.Append(ended, command("note", "fix-login", event.CommentCreated{Comment: "c1", Body: "Hello"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := closed.Result[0].Ended.(queue.Queued); !ok {
+		t.Errorf("whose time is up was told %#v", got)
+	}
+	if o, ok := c.queue.Answer(entry); ok {
+		t.Errorf("whose time is not was told %#v", o)
+	}
+	if got, ok := c.see(t.Context(), entry).Result.Ended.(queue.Appended); !ok {
+		t.Errorf("and then %#v", got)
+	}
+	wantKeys(t, c, "open", "claim", "note")
+}
+
+// A git that was killed leaves a lock on the ref that it wrote. Red when: unlocked
+// does not take it away: nothing can be appended, or read, in this home any more.
+func TestALockThatAKilledGitLeftStopsNobody(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{"embedded": "", "path": remotetest.Path(t).Dir} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			c := begin(t, h, url)
+			appended(t, c, command("k1", "fix-login", opened("Mend it")))
+			left := []string{
+				filepath.Join(h.repository(), "refs/holdfast/verified.lock"), filepath.Join(h.repository(), "refs/holdfast/fetched.lock"),
+				filepath.Join(h.repository(), "refs/holdfast/written.lock"),
+			}
+			if url == "" {
+				left = append(left, filepath.Join(h.Embedded, "refs/holdfast/written.lock"), filepath.Join(h.Embedded, "refs/heads", branch+".lock"))
+			} else {
+				appended(t, begin(t, newHome(t), url), command("k2", "paint", opened("Paint it")))
+			}
+			for _, path := range left {
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			appended(t, c, command("k3", "roof", opened("A roof")))
+			refresh(t, c)
+			if got := keys(t, c); got[len(got)-1] != "k3" {
+				t.Errorf("the log has %v", got)
+			}
+			if now, _, err := c.repo.Resolve(t.Context(), own(refVerified)); err != nil || now.IsZero() {
+				t.Error(now, err)
+			}
+		})
+	}
+}
