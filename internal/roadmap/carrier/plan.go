@@ -199,7 +199,7 @@ func (ds drafting) admit(state history.State, c event.Command, parents []event.I
 		return err
 	}
 	d := event.Draft{Node: c.Node, Author: c.Author, Parents: parents, At: c.At, Body: c.Body}
-	id, about := commentOf(c.Body)
+	id, about := event.About(c.Body)
 	if !about {
 		return state.Admit(d, nil)
 	}
@@ -221,23 +221,9 @@ func (ds drafting) admit(state history.State, c event.Command, parents []event.I
 // named reports whether something that is drafted names a comment.
 func (ds drafting) named(n event.Node, id event.Comment) bool {
 	return slices.ContainsFunc(ds.fresh[n], func(e event.Event) bool {
-		other, ok := commentOf(e.Body())
+		other, ok := event.About(e.Body())
 		return ok && other == id
 	})
-}
-
-// commentOf is the comment that a statement is about.
-func commentOf(b event.Body) (event.Comment, bool) {
-	switch b := b.(type) {
-	case event.CommentCreated:
-		return b.Comment, true
-	case event.CommentEdited:
-		return b.Comment, true
-	case event.CommentDeleted:
-		return b.Comment, true
-	default:
-		return "", false
-	}
 }
 
 // checkLink refuses a link to a node that is not there.
@@ -265,17 +251,13 @@ func parentsOf(state history.State, c event.Command) ([]event.ID, error) {
 }
 
 func headsOf(s history.State) []event.ID {
-	switch standing := s.Standing.(type) {
-	case nil:
-		return []event.ID{}
-	case history.Forked:
-		return standing.Heads
-	default:
-		if s.Head == "" {
-			return []event.ID{}
-		}
-		return []event.ID{s.Head}
+	if forked, ok := s.Standing.(history.Forked); ok {
+		return forked.Heads
 	}
+	if s.Head == "" {
+		return []event.ID{}
+	}
+	return []event.ID{s.Head}
 }
 
 func sameSet(a, b []event.ID) bool {

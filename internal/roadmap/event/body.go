@@ -123,6 +123,19 @@ type Reopened struct{ Reason string }
 // of the kept one is its history.
 type Reconciled struct{ Keep ID }
 
+// About is the comment that a statement is about, if it is about one.
+func About(b Body) (Comment, bool) {
+	c, ok := b.(interface{ about() Comment })
+	if !ok {
+		return "", false
+	}
+	return c.about(), true
+}
+
+func (b CommentCreated) about() Comment { return b.Comment }
+func (b CommentEdited) about() Comment  { return b.Comment }
+func (b CommentDeleted) about() Comment { return b.Comment }
+
 // Outcome is what a finished attempt amounted to.
 //
 //sumtype:decl

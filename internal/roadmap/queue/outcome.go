@@ -160,11 +160,14 @@ func open(ended Ended) bool {
 // back. What decides who holds a node, or that it is done, may not: nobody would
 // know meanwhile what is true.
 func MayWait(b event.Body) bool {
-	switch b.Kind() {
-	case event.KindClaimed, event.KindAccepted, event.KindResultReturned:
+	switch b.(type) {
+	case event.Claimed, event.Accepted, event.ResultReturned:
 		return false
-	default:
+	case event.Opened, event.Edited, event.Linked, event.Unlinked, event.Released, event.Progress, event.Blocked, event.HandedBack,
+		event.Receipt, event.CommentCreated, event.CommentEdited, event.CommentDeleted, event.Dropped, event.Reopened, event.Reconciled:
 		return true
+	default:
+		return false
 	}
 }
 
