@@ -42,10 +42,12 @@ check: lint cross unit
 test: tools lint cross race perm smoke
 	go test -count=1 -timeout 20m -tags browser ./...
 
-# What takes minutes: each fuzz test, archives over 4 GiB, and the tests of what
-# crashes again and again.
+# What takes minutes: each fuzz test, archives over 4 GiB, the plan through many
+# faulty remotes and under many writers, and the tests of what crashes again and
+# again.
 long:
 	scripts/fuzz 30s
+	go test -tags long -timeout 20m -run Long ./internal/roadmap/carrier
 	go test -tags long -run 4GiB ./internal/booth/folder
 	go test -count=20 ./internal/durable ./internal/canon
 

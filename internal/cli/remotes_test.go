@@ -16,7 +16,8 @@ import (
 
 // remotes are the git remotes of scripts: remote VAR and http VAR make one and set
 // a variable to its URL, VAR_DIR to its folder. hook DIR WORDS has it refuse pushes,
-// without words take them. plant DIR fork|broken|rewrite [NODE] is what somebody does
+// without words take them; ! pushes DIR has its server take
+// none. plant DIR fork|broken|rewrite [NODE] is what somebody does
 // to it with git alone. until FILE TEXT waits for a text in a file.
 type remotes struct {
 	t     *testing.T
@@ -57,6 +58,10 @@ func (r *remotes) hook(_ *testscript.TestScript, _ bool, args []string) {
 	r.at(args[0]).Reject(args[1])
 }
 
+func (r *remotes) pushes(_ *testscript.TestScript, neg bool, args []string) {
+	r.at(args[0]).ReadOnly(neg)
+}
+
 const branch = "roadmap-events"
 
 func (r *remotes) plant(ts *testscript.TestScript, _ bool, args []string) {
@@ -92,7 +97,7 @@ func log(ts *testscript.TestScript, repo *remotetest.Repository) []event.Envelop
 func besideTheNewest(ts *testscript.TestScript, log []event.Envelope, n event.Node) event.Envelope {
 	var newest event.Envelope
 	for _, e := range log {
-		if e.Event.Node() == n {
+		if e.Event.Node() == n && len(e.Event.Parents()) < 2 {
 			newest = e
 		}
 	}

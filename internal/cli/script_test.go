@@ -54,6 +54,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			"remote":   far.path,
 			"http":     far.http,
 			"hook":     far.hook,
+			"pushes":   far.pushes,
 			"plant":    far.plant,
 			"until":    until,
 		},

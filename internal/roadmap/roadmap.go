@@ -230,9 +230,6 @@ func CommentOf(key event.Key) event.Comment {
 	return event.Comment("c-" + hex.EncodeToString(sum[:8]))
 }
 
-// NewComment makes a name for a comment.
-func NewComment() event.Comment { return event.Comment("c-" + random(8)) }
-
 func random(bytes int) string {
 	b := make([]byte, bytes)
 	_, _ = rand.Read(b) // never fails

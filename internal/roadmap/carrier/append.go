@@ -3,6 +3,7 @@ package carrier
 import (
 	"context"
 	"errors"
+	"time"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/problem"
@@ -26,21 +27,37 @@ func (c *Carrier) Append(ctx context.Context, commands ...event.Command) (snapsh
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	entries := make([]queue.Entry, len(commands))
+	outcomes := make([]queue.Outcome, len(commands))
 	for i, command := range commands {
 		var err error
-		if entries[i], err = c.queue.Put(command); err != nil {
+		if entries[i], err = c.queue.Put(command); err == nil {
+			continue
+		}
+		if i == 0 {
 			return notOpened[[]queue.Outcome](nil), err
 		}
+		outcomes[i] = notPut(command, err) // those before it are in the queue
 	}
 	// Killed from here on, the commands are in the queue, and whoever publishes
 	// next publishes them.
-	outcomes := make([]queue.Outcome, len(commands))
 	closed := snapshot.Close(snapshot.NotOpened{})
 	for i, entry := range entries {
+		if outcomes[i].Ended != nil {
+			continue
+		}
 		one := c.see(ctx, entry)
 		outcomes[i], closed = one.Result, Worse(closed, one.Close)
 	}
 	return snapshot.Closed[[]queue.Outcome]{Result: outcomes, Close: closed}, nil
+}
+
+// notPut is the outcome of a command that could not be queued.
+func notPut(command event.Command, err error) queue.Outcome {
+	why := problem.From(err, err.Error())
+	if why.Kind == problem.Unknown {
+		return queue.Outcome{Node: command.Node, Ended: queue.Unknown{Why: why.Reason}}
+	}
+	return queue.Outcome{Node: command.Node, Ended: queue.Refused{Problem: why}}
 }
 
 // see waits for what becomes of an entry, or publishes the queue itself.
@@ -53,7 +70,7 @@ func (c *Carrier) see(ctx context.Context, entry queue.Entry) snapshot.Closed[qu
 		return notOpened(outcome)
 	}
 	defer lock.Release()
-	return c.publishQueue(ctx, entry)
+	return c.publishFor(ctx, entry)
 }
 
 // check refuses what can never be appended, before anything exists.
@@ -74,12 +91,8 @@ func check(command event.Command) error {
 func (c *Carrier) turn(ctx context.Context, entry queue.Entry) (*durable.Lock, queue.Outcome, error) {
 	var outcome queue.Outcome
 	lock, err := durable.Await(ctx, func() (*durable.Lock, error) {
-		settled, ok, err := c.settled(entry)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			outcome = settled
+		var settled bool
+		if outcome, settled = c.queue.Answer(entry); settled {
 			return nil, nil
 		}
 		return c.plan.TryLock(appendLock, "appending to the plan")
@@ -87,30 +100,12 @@ func (c *Carrier) turn(ctx context.Context, entry queue.Entry) (*durable.Lock, q
 	if err != nil || lock == nil {
 		return nil, outcome, err
 	}
-	settled, ok, err := c.settled(entry) // by whoever had the lock until now
-	if err != nil || ok {
+	outcome, settled := c.queue.Answer(entry) // by whoever had the lock until now
+	if settled {
 		lock.Release()
-		return nil, settled, err
+		return nil, outcome, nil
 	}
 	return lock, outcome, nil
-}
-
-// settled is the outcome of an entry, if there is one. A later one under the same
-// key, for the same command, is as good.
-func (c *Carrier) settled(entry queue.Entry) (queue.Outcome, bool, error) {
-	s, ok, err := c.queue.Outcome(entry.Command.Key)
-	if err != nil || !ok {
-		return queue.Outcome{}, false, err
-	}
-	if s.Ticket == entry.Ticket {
-		return s.Outcome, true, nil
-	}
-	waits, err := c.queue.Waits(entry)
-	if err != nil || waits {
-		return queue.Outcome{}, false, err
-	}
-	s, ok, err = c.queue.Outcome(entry.Command.Key)
-	return s.Outcome, ok, err
 }
 
 // left is the outcome of a command that was left in the queue.
@@ -122,36 +117,67 @@ func (c *Carrier) left(command event.Command, err error) queue.Outcome {
 	return queue.Outcome{Node: command.Node, Ended: queue.Unknown{Why: why.Reason}}
 }
 
-// publishQueue publishes all that waits, and says what became of one entry. The
+// publishFor publishes all that waits, and says what became of one entry. The
 // caller has the queue's lock.
-func (c *Carrier) publishQueue(ctx context.Context, mine queue.Entry) snapshot.Closed[queue.Outcome] {
-	entries, _, err := c.queue.Entries()
+func (c *Carrier) publishFor(ctx context.Context, mine queue.Entry) snapshot.Closed[queue.Outcome] {
+	entries, err := c.queue.Take()
 	if err != nil {
 		return notOpened(c.left(mine.Command, err))
 	}
-	outcome := c.left(mine.Command, errors.New("it was taken out of the queue meanwhile"))
-	closed := c.publishEntries(ctx, entries, func(e queue.Entry, o queue.Outcome) {
-		if e.Ticket == mine.Ticket {
-			outcome = o
+	var outcome queue.Outcome
+	list := make([]pending, len(entries))
+	waits := false
+	for i, e := range entries {
+		if e.Ticket != mine.Ticket {
+			list[i] = c.pendingEntry(e)
+			continue
 		}
-	})
+		waits = true
+		list[i] = pending{command: e.Command, queued: true, settle: func(o queue.Outcome) { outcome = c.settleMine(e, o) }}
+	}
+	if !waits {
+		// It was answered, and another command under its key put its own answer in
+		// the place of that. The log tells what became of it.
+		list = append(list, pending{command: mine.Command, settle: func(o queue.Outcome) { outcome = o }})
+	}
+	closed := c.publish(ctx, list)
 	return snapshot.Closed[queue.Outcome]{Result: outcome, Close: closed}
 }
 
-// publishEntries publishes entries and says of each what became of it. The caller
-// has the queue's lock.
-func (c *Carrier) publishEntries(ctx context.Context, entries []queue.Entry, tell func(queue.Entry, queue.Outcome)) snapshot.Close {
-	list := make([]pending, len(entries))
-	for i, e := range entries {
-		list[i] = pending{command: e.Command, settle: func(o queue.Outcome) {
-			tell(e, o)
-			if err := c.queue.Settle(e, o); err != nil {
-				// The entry stays, and its key tells whoever publishes it again.
-				c.log.Warn("what became of a command could not be put down", "key", e.Command.Key, "because", err)
-			}
-		}}
+// pendingEntry is an entry for which nobody waits here. Where its outcome cannot be
+// put down it stays, and is decided again by whoever publishes next: nobody was
+// told anything.
+func (c *Carrier) pendingEntry(e queue.Entry) pending {
+	return pending{command: e.Command, queued: true, others: true, abandoned: abandoned(e), settle: func(o queue.Outcome) {
+		if err := c.queue.Settle(e, o); err != nil {
+			c.log.Warn("what became of a command could not be put down", "key", e.Command.Key, "because", err)
+		}
+	}}
+}
+
+// settleMine settles the entry whose caller is told the outcome right away. It is
+// taken out of the queue even where the outcome cannot be put down: published
+// again, it might come out otherwise.
+func (c *Carrier) settleMine(e queue.Entry, o queue.Outcome) queue.Outcome {
+	err := c.queue.Settle(e, o)
+	if err == nil {
+		return o
 	}
-	return c.publish(ctx, list)
+	c.log.Warn("what became of a command could not be put down", "key", e.Command.Key, "because", err)
+	no, refused := o.Ended.(queue.Refused)
+	if !refused && queue.MayWait(e.Command.Body) {
+		return o // it waits, or is found by its key
+	}
+	if err := c.queue.Remove(e); err != nil && refused {
+		o.Ended = queue.Unknown{Why: "it was refused (" + no.Problem.Reason + "), but could not be taken out of the queue: " + problem.Words(err)}
+	}
+	return o
+}
+
+// abandoned says that an entry may not wait and that its caller is surely gone: a
+// caller waits no longer than its patience.
+func abandoned(e queue.Entry) bool {
+	return !queue.MayWait(e.Command.Body) && time.Since(e.At).Abs() > 2*patience
 }
 
 // Publish publishes what waits in the queue. It returns how many commands were
@@ -164,20 +190,23 @@ func (c *Carrier) Publish(ctx context.Context) (snapshot.Closed[int], error) {
 		return notOpened(0), err
 	}
 	defer lock.Release()
-	entries, _, err := c.queue.Entries()
+	entries, err := c.queue.Take()
 	if err != nil {
 		return notOpened(0), problem.New(problem.Failed, "queue", "The queue cannot be read: %s.", problem.Words(err)).Because(err)
 	}
-	closed := c.publishEntries(ctx, entries, func(queue.Entry, queue.Outcome) {})
-	return snapshot.Closed[int]{Result: len(entries), Close: closed}, nil
+	list := make([]pending, len(entries))
+	for i, e := range entries {
+		list[i] = c.pendingEntry(e)
+	}
+	return snapshot.Closed[int]{Result: len(entries), Close: c.publish(ctx, list)}, nil
 }
 
 // batch is how many events a commit has at most where many are appended at once.
 const batch = 1024
 
-// AppendAll appends many commands in few commits, without the queue: a command
-// whose outcome is not final was not appended, and is not remembered. The keys
-// are each another. The outcomes are in the order of the commands.
+// AppendAll appends many commands in few commits, without the queue: what cannot
+// be appended now is refused, and nothing is remembered of it. The keys are each
+// another. The outcomes are in the order of the commands.
 func (c *Carrier) AppendAll(ctx context.Context, commands []event.Command) (snapshot.Closed[[]queue.Outcome], error) {
 	seen := map[event.Key]bool{}
 	for _, command := range commands {

@@ -131,14 +131,49 @@ func (c *Carrier) Close() {
 	c.plan.Close()
 }
 
+// index is the open index, whichever file that is.
 func (c *Carrier) index() *index.Index {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.idx
 }
 
-// openIndex opens the index, and makes it anew where it is damaged.
+// follow opens the index anew where another carrier of the home has put another
+// one in its place. The caller has the lock of reading, so that this is not under
+// way.
+func (c *Carrier) follow(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.idx.Replaced() {
+		return nil
+	}
+	idx, err := c.openIndexLocked(ctx)
+	if err != nil {
+		return err
+	}
+	c.idx.Close()
+	c.idx = idx
+	return nil
+}
+
+// openIndex opens the index.
 func (c *Carrier) openIndex(ctx context.Context) (*index.Index, error) {
+	idx, err := index.Open(ctx, c.home.Plan)
+	if err == nil {
+		return idx, nil
+	}
+	// Somebody may be making it anew this instant, and is to come to the end of that.
+	lock, err := c.lock(ctx, readLock, "opening the index of the plan")
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	return c.openIndexLocked(ctx)
+}
+
+// openIndexLocked opens the index, and makes it anew where it is damaged. The
+// caller has the lock of reading.
+func (c *Carrier) openIndexLocked(ctx context.Context) (*index.Index, error) {
 	idx, err := index.Open(ctx, c.home.Plan)
 	var damaged *index.Damaged
 	if errors.As(err, &damaged) {
@@ -160,14 +195,15 @@ func (c *Carrier) renewIndex(ctx context.Context, because string) error {
 	c.log.Warn("the index of the plan is made anew", "because", because)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.idx.Close()
 	if err := index.Discard(c.home.Plan); err != nil {
 		return indexFailed(err)
 	}
+	// From here on the open one is replaced, and the next who follows opens another.
 	idx, err := index.Open(ctx, c.home.Plan)
 	if err != nil {
 		return indexFailed(err)
 	}
+	c.idx.Close()
 	c.idx = idx
 	return nil
 }
@@ -187,7 +223,7 @@ func (c *Carrier) lock(ctx context.Context, name, command string) (*durable.Lock
 
 // View is what the index says now, unasked whether the remote has more. Close it.
 func (c *Carrier) View(ctx context.Context) (*index.View, error) {
-	v, err := c.index().View(ctx)
+	v, err := c.view(ctx)
 	var damaged *index.Damaged
 	if errors.As(err, &damaged) {
 		return nil, err // Rebuild mends it
@@ -196,6 +232,27 @@ func (c *Carrier) View(ctx context.Context) (*index.View, error) {
 		return nil, indexFailed(err)
 	}
 	return v, nil
+}
+
+// view is View with the errors of the index. One that stands nowhere, or is not the
+// home's any more, is waited for, if somebody makes it anew.
+func (c *Carrier) view(ctx context.Context) (*index.View, error) {
+	v, err := c.index().View(ctx)
+	if err == nil && v.Position().Commit != "" && !c.index().Replaced() {
+		return v, nil
+	}
+	if err == nil {
+		v.Close()
+	}
+	lock, err := c.lock(ctx, readLock, "opening the index of the plan")
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	if err := c.follow(ctx); err != nil {
+		return nil, err
+	}
+	return c.index().View(ctx)
 }
 
 // parse reads a commit out of the index.

@@ -59,6 +59,7 @@ func appended(t testing.TB, c *Carrier, cmd event.Command) queue.Appended {
 func opened(title string) event.Body { return event.Opened{Card: event.Card{Title: title}} }
 
 func TestAppendEmbedded(t *testing.T) {
+	t.Parallel()
 	c := begin(t, newHome(t), "")
 	for i := range 3 {
 		start := time.Now()

@@ -24,7 +24,8 @@ type Started struct {
 // Init gives a home its plan: kept at the remote url, or in the embedded
 // repository where url is empty. A log that is there is adopted; only where there
 // surely is none is one begun, and of two who begin at once one adopts the
-// other's. Doing it again changes nothing, and another url is refused.
+// other's. Doing it again changes nothing, and another url is refused once a log was
+// read.
 func Init(ctx context.Context, home Home, url string) (snapshot.Closed[Started], error) {
 	plan, err := durable.OpenDir(home.Plan)
 	if err != nil {
@@ -55,10 +56,10 @@ func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) e
 	case errors.Is(err, ErrNoPlan):
 	case err != nil:
 		return err
-	case have.URL != want.URL:
-		return problem.Refusal("remote", "This home has a plan already, kept %s. Nothing was changed.", place(have.URL))
-	default:
+	case have.URL == want.URL:
 		return nil
+	case seen(ctx, home):
+		return problem.Refusal("remote", "This home has a plan already, kept %s. Nothing was changed.", place(have.URL))
 	}
 	repo, err := makeRepository(ctx, home, home.repository())
 	if err != nil {
@@ -77,6 +78,17 @@ func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) e
 		return problem.New(problem.Failed, "remote", "Where the plan is kept could not be put down: %s.", problem.Words(err)).Because(err)
 	}
 	return nil
+}
+
+// seen says whether a log was ever read here. Until then the settings name a remote
+// that may be misspelt, and another may be named. What cannot be told counts as seen.
+func seen(ctx context.Context, home Home) bool {
+	repo, err := git.Open(ctx, home.repository(), home.git())
+	if err != nil {
+		return true
+	}
+	_, there, err := repo.Resolve(ctx, own(refVerified))
+	return there || err != nil
 }
 
 func place(url string) string {
@@ -120,8 +132,7 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 		}
 	}
 	if err == nil {
-		at, positionErr := c.position(ctx)
-		started.Commit, err = at.Commit, positionErr
+		started.Commit, err = c.readAt(ctx)
 	}
 	return snapshot.Closed[Started]{Result: started, Close: read.Close}, err
 }
@@ -223,16 +234,17 @@ func (c *Carrier) forsake(ctx context.Context, r Rewritten, named git.ID) error 
 	if err != nil {
 		return err
 	}
-	if _, there, err := c.repo.Resolve(ctx, keep); err == nil && !there {
+	_, there, err := c.repo.Resolve(ctx, keep)
+	if err == nil && !there {
 		err = c.repo.UpdateRef(ctx, keep, was, git.ID{})
-		if err != nil {
-			return problem.New(problem.Failed, "carrier", "The old log could not be kept aside: %s. Nothing was changed.", problem.Words(err)).Because(err)
-		}
+	}
+	if err != nil {
+		return problem.New(problem.Failed, "carrier", "The old log could not be kept aside: %s. Nothing was changed.", problem.Words(err)).Because(err)
 	}
 	// The ref first: an index that is lost or older is made anew from it.
 	now, _, err := c.repo.Resolve(ctx, own(refVerified))
 	if err == nil {
-		err = c.repo.UpdateRef(ctx, own(refVerified), named, now)
+		err = c.moveVerified(ctx, named, now)
 	}
 	if err != nil {
 		return problem.New(problem.Failed, "carrier", "The new log could not be taken: %s. Nothing was changed.", problem.Words(err)).Because(err)

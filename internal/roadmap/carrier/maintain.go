@@ -131,16 +131,29 @@ func (c *Carrier) prune(ctx context.Context, now time.Time) (bool, error) {
 	return true, c.repo.Prune(ctx, now.Add(-pruneAfter), git.Within(maintainWithin))
 }
 
-// Stored is how many objects the plan's repositories have: the carrier's own
-// first.
-func (c *Carrier) Stored(ctx context.Context) ([]git.Counts, error) {
-	var list []git.Counts
+// Stored is how one of the plan's repositories keeps its objects.
+type Stored struct {
+	Dir string
+	git.Counts
+}
+
+// Stored is the plan's repositories of this home, the carrier's own first.
+func (c *Carrier) Stored(ctx context.Context) ([]Stored, error) {
+	var list []Stored
 	for _, repo := range c.repositories() {
 		counts, err := repo.Counts(ctx)
 		if err != nil {
 			return nil, maintenanceFailed(err)
 		}
-		list = append(list, counts)
+		list = append(list, Stored{Dir: repo.Dir(), Counts: counts})
 	}
 	return list, nil
+}
+
+// Remote is where the plan is kept, without a password; empty for the home itself.
+func (c *Carrier) Remote() string {
+	if p, ok := c.remote.(pushed); ok {
+		return git.Words([]byte(p.url))
+	}
+	return ""
 }

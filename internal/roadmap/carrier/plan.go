@@ -23,12 +23,12 @@ type draft struct {
 }
 
 type drafted struct {
-	pending  pending
+	pending  *pending
 	envelope event.Envelope
 }
 
 type decided struct {
-	pending pending
+	pending *pending
 	ended   queue.Ended
 }
 
@@ -43,7 +43,7 @@ type drafting struct {
 
 // plan decides each command that waits, in order, each on top of those before.
 func (p *publication) plan(ctx context.Context) (draft, error) {
-	view, err := p.carrier.index().View(ctx)
+	view, err := p.carrier.view(ctx)
 	if err != nil {
 		return draft{}, err
 	}
@@ -53,6 +53,9 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 		return draft{}, err
 	}
 	d := draft{at: k.at, tail: k.tail}
+	if k.at.Commit == "" && p.fresh {
+		return draft{}, &index.Damaged{Reason: "somebody else made it anew meanwhile"}
+	}
 	if k.at.Commit == "" { // nothing was read, so there is nothing to build on
 		for _, w := range p.waiting {
 			d.refused = append(d.refused, decided{w, queue.Refused{Problem: ErrNoPlan}})
@@ -66,7 +69,12 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 		return draft{}, err
 	}
 	seq := k.at.Seq
+	keys := map[event.Key]bool{}
 	for _, w := range p.waiting {
+		if keys[w.command.Key] { // it is decided when the other one of its key is
+			continue
+		}
+		keys[w.command.Key] = true
 		present, ended, err := p.lookUp(ds, w, k.at)
 		if err != nil {
 			return draft{}, err
@@ -75,9 +83,16 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 			d.present = append(d.present, decided{w, ended})
 			continue
 		}
+		if w.abandoned {
+			d.refused = append(d.refused, decided{w, queue.Refused{Problem: problem.Refusal("abandoned", "Whoever asked for it was gone before it could be published, and it may not wait. Nothing was appended.")}})
+			continue
+		}
 		e, err := ds.next(w)
 		var no *problem.Error
 		switch {
+		case errors.As(err, &no) && ds.leans(w.command):
+			// On what is not in the log yet, and may never be: it is decided again when
+			// that is.
 		case errors.As(err, &no):
 			d.refused = append(d.refused, decided{w, queue.Refused{Problem: no}})
 		case err != nil:
@@ -88,6 +103,12 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 		}
 	}
 	return d, nil
+}
+
+// leans reports whether what is decided of a command depends on what is drafted.
+func (ds drafting) leans(c event.Command) bool {
+	link, ok := c.Body.(event.Linked)
+	return len(ds.fresh[c.Node]) > 0 || ok && len(ds.fresh[link.To]) > 0
 }
 
 // refusedNodes is which nodes cannot be trusted to be whole.
@@ -104,7 +125,7 @@ func refusedNodes(view *index.View) (map[event.Node]index.Refusal, error) {
 
 // lookUp asks whether the command is in the log already. It comes before all
 // other questions, so that a repeated command succeeds whatever came after it.
-func (p *publication) lookUp(ds drafting, w pending, at index.Position) (bool, queue.Ended, error) {
+func (p *publication) lookUp(ds drafting, w *pending, at index.Position) (bool, queue.Ended, error) {
 	env, ok, err := ds.view.ByKey(w.command.Key)
 	if err != nil || !ok {
 		return false, nil, err
@@ -121,7 +142,7 @@ func (p *publication) lookUp(ds drafting, w pending, at index.Position) (bool, q
 }
 
 // next is the event of a command on top of its node, or why it may not be.
-func (ds drafting) next(w pending) (event.Event, error) {
+func (ds drafting) next(w *pending) (event.Event, error) {
 	c := w.command
 	if r, ok := ds.refused[c.Node]; ok {
 		return event.Event{}, problem.Refusal("node-refused", "Node %s cannot be read whole: at %s, %s. Nothing was appended.", c.Node, r.Place, r.Reason)

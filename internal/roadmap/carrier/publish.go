@@ -19,27 +19,40 @@ import (
 
 // pending is a command that is being published.
 type pending struct {
-	command event.Command
-	settle  func(queue.Outcome)
+	command   event.Command
+	queued    bool // it is in the queue
+	others    bool // whoever waits for it, if anybody, waits for as long as they like
+	abandoned bool // its caller is gone, and it may not wait
+	settle    func(queue.Outcome)
 }
 
 // publication is one run of publishing: whoever holds the queue's lock, with all
-// that waits. Each pending command is settled once.
+// that waits. Each pending command is settled once,
+// or left in the queue.
 type publication struct {
 	carrier  *Carrier
-	waiting  []pending
-	fresh    bool // the index is as new as the remote was during this run
+	waiting  []*pending
+	fresh    bool // the index is as new as the remote was at some time of this run
 	attempts int  // commits that were offered
 	offered  map[event.Key]event.ID
 	unsure   bool // a commit was offered, and what came of it is not known
 	close    snapshot.Close
 }
 
-// publish settles all of list. The caller has the queue's lock.
+// publish settles all of list; if time runs out before, all that is not others'. The
+// caller has the queue's lock.
 func (c *Carrier) publish(ctx context.Context, list []pending) snapshot.Close {
-	p := publication{carrier: c, waiting: list, offered: map[event.Key]event.ID{}, close: snapshot.NotOpened{}}
+	p := publication{carrier: c, offered: map[event.Key]event.ID{}, close: snapshot.NotOpened{}}
+	for i := range list {
+		p.waiting = append(p.waiting, &list[i])
+	}
 	for len(p.waiting) > 0 {
-		if err := p.once(ctx); err != nil {
+		err := p.once(ctx)
+		if err != nil && ctx.Err() != nil {
+			p.leave()
+			err = problem.New(problem.Failed, "deadline", "There was no time for it any more.").Because(err)
+		}
+		if err != nil {
 			p.giveUp(err)
 		}
 	}
@@ -55,7 +68,7 @@ func (p *publication) once(ctx context.Context) error {
 	var damaged *index.Damaged
 	if errors.As(err, &damaged) {
 		made := p.carrier.Rebuild(ctx, damaged.Error())
-		p.close = Worse(p.close, made.Close)
+		p.close, p.fresh = Worse(p.close, made.Close), false
 		return made.Result.Err
 	}
 	if err != nil {
@@ -77,9 +90,15 @@ func (p *publication) once(ctx context.Context) error {
 }
 
 // settle answers a command and lets it wait no longer.
-func (p *publication) settle(w pending, ended queue.Ended) {
+func (p *publication) settle(w *pending, ended queue.Ended) {
 	w.settle(queue.Outcome{Node: w.command.Node, Attempts: p.attempts, Ended: ended})
-	p.waiting = slices.DeleteFunc(p.waiting, func(other pending) bool { return other.command.Key == w.command.Key })
+	p.waiting = slices.DeleteFunc(p.waiting, func(other *pending) bool { return other == w })
+}
+
+// leave leaves what is others' to them: it is our time that is up, and not theirs.
+// It is in the queue still, and whoever publishes next looks for its key first.
+func (p *publication) leave() {
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *pending) bool { return w.others })
 }
 
 // giveUp answers all that waits: nothing more can be done now.
@@ -90,8 +109,10 @@ func (p *publication) giveUp(err error) {
 		switch {
 		case tried && p.unsure:
 			p.settle(w, queue.Unknown{Why: why.Reason})
-		case !waits(why):
+		case !waits(why) && why.Kind != problem.Unknown:
 			p.settle(w, queue.Refused{Problem: why})
+		case !w.queued:
+			p.settle(w, queue.Refused{Problem: problem.Refusal("unreachable", "The plan's remote could not be reached. Nothing was appended, and nothing waits in the queue: %s", why.Reason).Because(err)})
 		case queue.MayWait(w.command.Body):
 			p.settle(w, queue.Queued{Why: why.Reason})
 		default:
@@ -141,6 +162,9 @@ func (p *publication) offer(ctx context.Context, d draft) error {
 		return p.again(ctx, base, nil)
 	case git.Rejected:
 		if raced(answer.Words) {
+			// By somebody else, or by ourselves: something on the way may have sent
+			// the push twice, and this is the answer to the second.
+			p.unsure = true
 			return p.again(ctx, base, nil)
 		}
 		return p.again(ctx, base, publicationRefused(answer.Words))
@@ -179,6 +203,7 @@ func (p *publication) accepted(ctx context.Context, d draft, u index.Update) {
 		defer lock.Release()
 		err = c.index().Apply(ctx, u)
 	}
+	p.fresh = err == nil
 	for _, e := range d.fresh {
 		p.settle(e.pending, queue.Appended{ID: e.envelope.Event.ID(), Commit: u.To.Commit})
 	}
@@ -203,14 +228,17 @@ func (p *publication) again(ctx context.Context, base git.ID, reason error) erro
 		}
 		return errors.Join(err, reason)
 	}
-	at, err := p.carrier.position(ctx)
-	if err != nil {
+	at, err := p.carrier.readAt(ctx)
+	var damaged *index.Damaged
+	switch {
+	case errors.As(err, &damaged): // which the next round mends
+		return p.pause(ctx)
+	case err != nil:
 		return err
-	}
-	if at.Commit == base.String() && reason != nil {
+	case at == base.String() && reason != nil:
 		return reason
 	}
-	p.unsure = p.unsure && at.Commit == base.String()
+	p.unsure = p.unsure && at == base.String()
 	return p.pause(ctx)
 }
 

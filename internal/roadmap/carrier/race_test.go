@@ -11,6 +11,7 @@ import (
 )
 
 func TestManyWritersAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	begin(t, h, "")
 	var wg sync.WaitGroup

@@ -72,6 +72,7 @@ func readTree(t testing.TB, files map[string]string, links ...string) (nodes map
 // case R08, in the tail. Red when: readTailFile takes an envelope without
 // decoding it strictly, without comparing its name, or without take.
 func TestADamagedTailFileRefusesItsNodeAndNoOther(t *testing.T) {
+	t.Parallel()
 	var w writing
 	good := w.envelope(t, "good")
 	bad := w.envelope(t, "bad")
@@ -98,6 +99,7 @@ func TestADamagedTailFileRefusesItsNodeAndNoOther(t *testing.T) {
 		"a tree":             {path + "/inside.json", text, StepLayout, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			files := map[string]string{tailPath(good): string(good.Bytes())}
 			var links []string
 			if c.link {
@@ -124,6 +126,7 @@ func segment(list ...string) string { return strings.Join(list, "\n") + "\n" }
 
 // case R08, in a segment, as a newcomer sees it.
 func TestADamagedSegmentRefusesItsNodesAndNoOther(t *testing.T) {
+	t.Parallel()
 	var w writing
 	var lines []string
 	var ids []event.Envelope
@@ -149,6 +152,7 @@ func TestADamagedSegmentRefusesItsNodesAndNoOther(t *testing.T) {
 		"a line doubled": {segment(append(append([]string(nil), lines...), lines[5])...), StepSequence, "n5", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			nodes, refusals := readTree(t, map[string]string{segmentPath(1): c.body})
 			if n, ok := nodes[c.missing]; ok {
 				t.Errorf("%s has %d events", c.missing, n)
@@ -170,6 +174,7 @@ func TestADamagedSegmentRefusesItsNodesAndNoOther(t *testing.T) {
 // A log with damage in it goes on: what is damaged stays where it is, and what is
 // sealed around it is read by everybody as before.
 func TestADamagedLogGoesOn(t *testing.T) {
+	t.Parallel()
 	var w writing
 	good, bad := w.envelope(t, "good"), w.envelope(t, "bad")
 	repo := remotetest.Path(t)
@@ -201,6 +206,7 @@ func TestADamagedLogGoesOn(t *testing.T) {
 
 // Red when: sort lets a branch pass that has no format file, or another.
 func TestABranchOfSomethingElseIsNoLog(t *testing.T) {
+	t.Parallel()
 	repo := remotetest.Path(t)
 	repo.Commit(branch, remotetest.Put("README.md", "a project"))
 	if _, err := Init(t.Context(), newHome(t), repo.Dir); err == nil || !strings.Contains(err.Error(), "format") {

@@ -67,6 +67,9 @@ func notOpened[T any](result T) snapshot.Closed[T] {
 
 // refreshLocked is Refresh for whoever has the lock of reading.
 func (c *Carrier) refreshLocked(ctx context.Context) snapshot.Closed[Read] {
+	if err := c.follow(ctx); err != nil {
+		return notOpened(Read{Err: err})
+	}
 	tip := c.remote.Tip(ctx)
 	at, err := c.position(ctx)
 	if err != nil {
@@ -88,7 +91,7 @@ func (c *Carrier) refreshLocked(ctx context.Context) snapshot.Closed[Read] {
 		if tip.Commit.String() == at.Commit {
 			return notOpened(Read{Trust: Trusted{}})
 		}
-		return c.catchUp(ctx, at)
+		return c.catchUpAnyhow(ctx, at)
 	default:
 		return notOpened(Read{Err: unreachable("its answer is not understood")})
 	}
@@ -100,7 +103,7 @@ func unreachable(words string) error {
 }
 
 // position is where the index stands. A damaged index is made anew, and stands
-// nowhere.
+// nowhere. The caller has the lock of reading.
 func (c *Carrier) position(ctx context.Context) (index.Position, error) {
 	v, err := c.index().View(ctx)
 	if err == nil {
@@ -117,6 +120,17 @@ func (c *Carrier) position(ctx context.Context) (index.Position, error) {
 	return v.Position(), nil
 }
 
+// readAt is the commit that the index is of, for whoever has not the lock of
+// reading.
+func (c *Carrier) readAt(ctx context.Context) (string, error) {
+	v, err := c.view(ctx)
+	if err != nil {
+		return "", readFailed(err)
+	}
+	defer v.Close()
+	return v.Position().Commit, nil
+}
+
 // verified is the newest tip that was read, which the index may have lost.
 func (c *Carrier) verified(ctx context.Context, at index.Position) (git.ID, error) {
 	if at.Commit != "" {
@@ -127,6 +141,23 @@ func (c *Carrier) verified(ctx context.Context, at index.Position) (git.ID, erro
 		return id, problem.New(problem.Failed, "carrier", "What was read of the plan before cannot be told: %s. Nothing was changed.", problem.Words(err)).Because(err)
 	}
 	return id, nil
+}
+
+// catchUpAnyhow is catchUp, and once more after an index that turned out damaged
+// was made anew.
+func (c *Carrier) catchUpAnyhow(ctx context.Context, at index.Position) snapshot.Closed[Read] {
+	read := c.catchUp(ctx, at)
+	var damaged *index.Damaged
+	if !errors.As(read.Result.Err, &damaged) {
+		return read
+	}
+	if err := c.renewIndex(ctx, damaged.Error()); err != nil {
+		read.Result = Read{Err: err}
+		return read
+	}
+	again := c.catchUp(ctx, index.Position{})
+	again.Close = Worse(read.Close, again.Close)
+	return again
 }
 
 // catchUp fetches and reads, in a snapshot.
@@ -234,6 +265,9 @@ func (c *Carrier) readCommit(ctx context.Context, repo *git.Repo, commit git.ID)
 // record puts an update into the index, and notes its tip as verified. The
 // caller has the lock of reading.
 func (c *Carrier) record(ctx context.Context, u index.Update) error {
+	if err := c.follow(ctx); err != nil {
+		return err
+	}
 	if err := c.index().Apply(ctx, u); err != nil {
 		return indexFailed(err)
 	}
@@ -253,15 +287,19 @@ func (c *Carrier) noteVerified(ctx context.Context, u index.Update) error {
 	if err != nil {
 		return err
 	}
-	if c.repo.UpdateRef(ctx, own(refVerified), commit, old) == nil {
+	if c.moveVerified(ctx, commit, old) == nil {
 		return nil
 	}
 	// The ref stood elsewhere: it was behind, or the index was made anew.
 	is, _, err := c.repo.Resolve(ctx, own(refVerified))
 	if err == nil && is != commit {
-		err = c.repo.UpdateRef(ctx, own(refVerified), commit, is)
+		err = c.moveVerified(ctx, commit, is)
 	}
 	return err
+}
+
+func (c *Carrier) moveVerified(ctx context.Context, commit, old git.ID) error {
+	return unlocked(c.repo, own(refVerified), func() error { return c.repo.UpdateRef(ctx, own(refVerified), commit, old) })
 }
 
 // Rebuild makes the index anew out of what was read before, because it turned out
@@ -272,6 +310,9 @@ func (c *Carrier) Rebuild(ctx context.Context, because string) snapshot.Closed[R
 		return notOpened(Read{Err: err})
 	}
 	defer lock.Release()
+	if err := c.follow(ctx); err != nil {
+		return notOpened(Read{Err: err})
+	}
 	if err := c.renewIndex(ctx, because); err != nil {
 		return notOpened(Read{Err: err})
 	}

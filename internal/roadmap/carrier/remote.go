@@ -89,12 +89,16 @@ type pushed struct {
 func (p pushed) Tip(ctx context.Context) git.Tip { return p.repo.RemoteTip(ctx, p.url, p.ref) }
 
 func (p pushed) Fetch(ctx context.Context, repo *git.Repo) (git.ID, error) {
-	return repo.Fetch(ctx, p.url, p.ref, own(refFetched))
+	var id git.ID
+	err := unlocked(p.repo, own(refFetched), func() (err error) {
+		id, err = repo.Fetch(ctx, p.url, p.ref, own(refFetched))
+		return err
+	})
+	return id, err
 }
 
 func (p pushed) Write(ctx context.Context, c git.Commit) (git.ID, error) {
-	c.Ref = own(refWritten)
-	return p.repo.Write(ctx, c)
+	return write(ctx, p.repo, c)
 }
 
 func (p pushed) Publish(ctx context.Context, commit, expected git.ID) git.Pushed {
@@ -135,12 +139,11 @@ func (e embedded) Fetch(ctx context.Context, _ *git.Repo) (git.ID, error) {
 }
 
 func (e embedded) Write(ctx context.Context, c git.Commit) (git.ID, error) {
-	c.Ref = own(refWritten)
-	return e.repo.Write(ctx, c)
+	return write(ctx, e.repo, c)
 }
 
 func (e embedded) Publish(ctx context.Context, commit, expected git.ID) git.Pushed {
-	err := e.repo.MoveBranch(ctx, e.ref, commit, expected)
+	err := unlocked(e.repo, e.ref, func() error { return e.repo.MoveBranch(ctx, e.ref, commit, expected) })
 	var moved *git.Moved
 	var exited *git.Exited
 	switch {
@@ -153,6 +156,31 @@ func (e embedded) Publish(ctx context.Context, commit, expected git.ID) git.Push
 	default:
 		return git.Unsettled{Words: problem.Words(err)}
 	}
+}
+
+// write makes a commit that the newest written one points to.
+func write(ctx context.Context, repo *git.Repo, c git.Commit) (id git.ID, err error) {
+	c.Ref = own(refWritten)
+	err = unlocked(repo, c.Ref, func() error {
+		id, err = repo.Write(ctx, c)
+		return err
+	})
+	return id, err
+}
+
+// unlocked does what writes a ref, and does it once more where a git that was killed
+// has left the ref locked. The caller has the lock of the plan under which the ref is
+// written: that of appending for the written and for the embedded branch, that of
+// reading for the others.
+func unlocked(repo *git.Repo, ref git.Ref, do func() error) error {
+	err := do()
+	if !git.LockLeft(err) {
+		return err
+	}
+	if err := repo.ClearLock(ref); err != nil {
+		return err
+	}
+	return do()
 }
 
 // own is one of the carrier's refs, by a name that is one.

@@ -89,12 +89,14 @@ func standing(t testing.TB, c *Carrier, n event.Node) history.State {
 }
 
 func TestTwoHomesShareAPlan(t *testing.T) {
+	t.Parallel()
 	for kind, url := range map[string]string{
 		"path":   remotetest.Path(t).Dir,
 		"http":   remotetest.HTTP(t).URL,
 		"sha256": remotetest.Path(t, "--object-format=sha256").Dir,
 	} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			one, other := newHome(t), newHome(t)
 			if kind == "sha256" { // case R12
 				one.Format, other.Format = git.SHA256, git.SHA256
@@ -114,6 +116,7 @@ func TestTwoHomesShareAPlan(t *testing.T) {
 
 // case R04
 func TestOfTwoWhoBeginAPlanOneAdoptsTheOthers(t *testing.T) {
+	t.Parallel()
 	url := remotetest.HTTP(t).URL
 	began := make([]Started, 4)
 	var wg sync.WaitGroup
@@ -144,6 +147,7 @@ func TestOfTwoWhoBeginAPlanOneAdoptsTheOthers(t *testing.T) {
 
 // case R05
 func TestAnAnswerThatIsLostIsFoundByItsKey(t *testing.T) {
+	t.Parallel()
 	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
 	c := begin(t, newHome(t), proxy.URL)
 	first := proxy.Count(remotetest.Push)
@@ -166,6 +170,7 @@ func TestAnAnswerThatIsLostIsFoundByItsKey(t *testing.T) {
 
 // case R03
 func TestARemoteThatRefusesIsQuotedAndNothingIsAppended(t *testing.T) {
+	t.Parallel()
 	server := remotetest.HTTP(t)
 	c := begin(t, newHome(t), server.URL)
 	server.Reject("the plan is frozen until Monday")
@@ -182,6 +187,7 @@ func TestARemoteThatRefusesIsQuotedAndNothingIsAppended(t *testing.T) {
 
 // case R03
 func TestWhatMayWaitIsQueuedWhileTheRemoteIsAwayAndClaimsAreRefused(t *testing.T) {
+	t.Parallel()
 	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
 	c := begin(t, newHome(t), proxy.URL)
 	appended(t, c, command("k1", "fix-login", opened("Mend it")))
@@ -208,6 +214,7 @@ func TestWhatMayWaitIsQueuedWhileTheRemoteIsAwayAndClaimsAreRefused(t *testing.T
 
 // case R06
 func TestARewrittenLogIsSaidAndTakesNothing(t *testing.T) {
+	t.Parallel()
 	server := remotetest.HTTP(t)
 	c := begin(t, newHome(t), server.URL)
 	appended(t, c, command("k1", "fix-login", opened("Mend it")))
@@ -243,6 +250,7 @@ func TestARewrittenLogIsSaidAndTakesNothing(t *testing.T) {
 
 // case R06: a tip that descends, but lacks or changes what was read.
 func TestALogThatDescendsButChangedIsRewritten(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(tail []string, text string) []remotetest.Change{
 		"an event is gone": func(tail []string, _ string) []remotetest.Change {
 			return []remotetest.Change{remotetest.Remove(tail[0])}
@@ -255,6 +263,7 @@ func TestALogThatDescendsButChangedIsRewritten(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			repo := remotetest.Path(t)
 			c := begin(t, newHome(t), repo.Dir)
 			appended(t, c, command("k1", "fix-login", opened("Mend it")))
@@ -273,6 +282,7 @@ func TestALogThatDescendsButChangedIsRewritten(t *testing.T) {
 
 // case R07
 func TestOfEightClaimersOneHolds(t *testing.T) {
+	t.Parallel()
 	url := remotetest.HTTP(t).URL
 	first := begin(t, newHome(t), url)
 	appended(t, first, command("open", "fix-login", opened("Mend it")))
@@ -288,7 +298,13 @@ func TestOfEightClaimersOneHolds(t *testing.T) {
 	}
 	wg.Wait()
 	refresh(t, first)
-	holder := standing(t, first, "fix-login").Holder
+	checkClaims(t, ends, standing(t, first, "fix-login").Holder)
+}
+
+// checkClaims compares what claimers were told with who holds the node. They are
+// w0 and so on.
+func checkClaims(t testing.TB, ends []queue.Ended, holder event.Principal) {
+	t.Helper()
 	won := 0
 	for i, e := range ends {
 		switch e := e.(type) {
@@ -311,6 +327,7 @@ func TestOfEightClaimersOneHolds(t *testing.T) {
 }
 
 func TestALogIsSealedAndReadAcross(t *testing.T) {
+	t.Parallel()
 	repo := remotetest.Path(t)
 	writer, follower := begin(t, newHome(t), repo.Dir), begin(t, newHome(t), repo.Dir)
 	add := func(from, to int) {
@@ -352,16 +369,18 @@ func TestALogIsSealedAndReadAcross(t *testing.T) {
 
 // case R17
 func TestAnIndexThatIsNoUseIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	other := begin(t, newHome(t), "")
 	appended(t, other, command("x", "elsewhere", opened("Elsewhere")))
 	for name, spoil := range map[string]func(t *testing.T, h Home){
 		"corrupt": func(t *testing.T, h Home) { overwrite(t, h, []byte(strings.Repeat("no index at all ", 4096))) },
 		"torn":    func(t *testing.T, h Home) { overwrite(t, h, readIndex(t, h)[:5000]) },
 		"empty":   func(t *testing.T, h Home) { overwrite(t, h, nil) },
-		"older":   func(t *testing.T, h Home) { exec(t, h, `PRAGMA user_version = 99`) },
+		"older":   func(t *testing.T, h Home) { alter(t, h, `PRAGMA user_version = 99`) },
 		"another": func(t *testing.T, h Home) { other.Close(); overwrite(t, h, readIndex(t, other.home)) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			repo := remotetest.Path(t)
 			h := newHome(t)
 			c := begin(t, h, repo.Dir)
@@ -389,6 +408,7 @@ func TestAnIndexThatIsNoUseIsMadeAnew(t *testing.T) {
 
 // A rewrite is noticed even where the index is lost: the ref remembers.
 func TestARewriteIsNoticedWithoutTheIndex(t *testing.T) {
+	t.Parallel()
 	repo := remotetest.Path(t)
 	h := newHome(t)
 	c := begin(t, h, repo.Dir)
@@ -407,6 +427,7 @@ func TestARewriteIsNoticedWithoutTheIndex(t *testing.T) {
 }
 
 func TestAKeyThatStandsForAnotherCommandIsRefused(t *testing.T) {
+	t.Parallel()
 	c := begin(t, newHome(t), "")
 	appended(t, c, command("k", "fix-login", opened("Mend it")))
 	if p := refused(t, c, command("k", "fix-login", opened("Burn it"))); p.Step != "operation-conflict" {
@@ -420,6 +441,7 @@ func TestAKeyThatStandsForAnotherCommandIsRefused(t *testing.T) {
 }
 
 func TestAnAppendOnWhatIsNoLongerTheHeadIsAConflict(t *testing.T) {
+	t.Parallel()
 	url := remotetest.Path(t).Dir
 	a, b := begin(t, newHome(t), url), begin(t, newHome(t), url)
 	first := appended(t, a, command("k1", "fix-login", opened("Mend it")))
@@ -459,5 +481,18 @@ func TestWhatWaitsIsPublishedByItself(t *testing.T) {
 	}
 	if waiting, _, err := c.Queue().Entries(); err != nil || len(waiting) != 0 {
 		t.Errorf("%d wait still, %v", len(waiting), err)
+	}
+}
+
+// Red when a remote that never answered is kept for good.
+func TestAMisspeltRemoteCanBeNamedAgain(t *testing.T) {
+	home := newHome(t)
+	if _, err := Init(t.Context(), home, home.Plan+"/misspelt"); problem.From(err, "").Step != "fetch" {
+		t.Fatalf("a remote that is not there ended as %v", err)
+	}
+	c := begin(t, home, remotetest.Path(t).Dir)
+	appended(t, c, command("k1", "paint", opened("Paint it")))
+	if _, err := Init(t.Context(), home, remotetest.Path(t).Dir); problem.From(err, "").Step != "remote" {
+		t.Errorf("another remote, once a log was read, ended as %v", err)
 	}
 }

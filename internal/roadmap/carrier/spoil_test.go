@@ -31,8 +31,8 @@ func overwrite(t testing.TB, h Home, data []byte) {
 	}
 }
 
-// exec changes the index behind its back.
-func exec(t testing.TB, h Home, statement string) {
+// alter changes the index behind its back.
+func alter(t testing.TB, h Home, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", indexPath(h))
 	if err != nil {

@@ -3,6 +3,8 @@ package git
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -38,13 +40,18 @@ func (r *Repo) Counts(ctx context.Context) (Counts, error) {
 }
 
 // Repack puts loose objects, and small packs, into larger ones. Nothing is lost,
-// reachable or not.
+// reachable or not. The caller sees to it that nobody else does so now.
 func (r *Repo) Repack(ctx context.Context, limit Deadline) error {
 	_, err := r.run(ctx, Command{Args: []string{"repack", "-d", "-l", "--quiet", "--geometric=2"}, Deadline: limit})
 	if err != nil {
 		return err
 	}
-	_, err = r.run(ctx, Command{Args: []string{"commit-graph", "write", "--reachable", "--split", "--no-progress"}, Deadline: limit})
+	graph := Command{Args: []string{"commit-graph", "write", "--reachable", "--split", "--no-progress"}, Deadline: limit}
+	_, err = r.run(ctx, graph)
+	if LockLeft(err) { // by one that was killed
+		_ = os.Remove(filepath.Join(r.dir, "objects", "info", "commit-graphs", "commit-graph-chain.lock"))
+		_, err = r.run(ctx, graph)
+	}
 	return err
 }
 

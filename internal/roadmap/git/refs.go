@@ -3,7 +3,11 @@ package git
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"holdfast/internal/plain"
@@ -66,6 +70,24 @@ func (r *Repo) moveRef(ctx context.Context, ref Ref, id, old ID) error {
 	}
 	if is, _, unread := r.Resolve(ctx, ref); unread == nil && is != old && is != id {
 		return &Moved{Ref: ref, Is: is}
+	}
+	return err
+}
+
+// LockLeft reports whether a command failed because the ref that it was to write is
+// locked: by a git that writes it, or by one that was killed before it took its
+// lock away.
+func LockLeft(err error) bool {
+	var exited *Exited
+	return errors.As(err, &exited) && strings.Contains(exited.Words, ".lock': File exists")
+}
+
+// ClearLock takes away the lock of ref that a killed git left. The caller holds what
+// whoever writes the ref has to hold, so that nobody writes it now.
+func (r *Repo) ClearLock(ref Ref) error {
+	err := os.Remove(filepath.Join(r.dir, filepath.FromSlash(ref.name)+".lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }

@@ -78,7 +78,9 @@ func (e *Damaged) Unwrap() error { return e.Err }
 
 // Index is an open index.
 type Index struct {
-	db *sql.DB
+	db   *sql.DB
+	path string
+	file fs.FileInfo // what path stood for when it was opened
 }
 
 // Open opens the index in the folder plan, and makes it where there is none.
@@ -92,12 +94,22 @@ func Open(ctx context.Context, plan string) (*Index, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(4)
-	x := &Index{db: db}
-	if err := x.prepare(ctx); err != nil {
+	x := &Index{db: db, path: path}
+	if err = x.prepare(ctx); err == nil {
+		x.file, err = os.Lstat(path)
+	}
+	if err != nil {
 		db.Close()
 		return nil, err
 	}
 	return x, nil
+}
+
+// Replaced reports whether the file was discarded since it was opened. What is
+// read of it from then on is old, and what is written lost.
+func (x *Index) Replaced() bool {
+	now, err := os.Lstat(x.path)
+	return err != nil || !os.SameFile(x.file, now)
 }
 
 func dsn(path string) string {
@@ -140,8 +152,8 @@ func (x *Index) version(ctx context.Context) (int, error) {
 // Close lets the file go.
 func (x *Index) Close() error { return x.db.Close() }
 
-// Discard removes the index from the folder plan. Whoever has it open keeps what
-// they have.
+// Discard removes the index from the folder plan, for which the caller sees to it
+// that nobody opens it meanwhile. To whoever has it open it is [Index.Replaced].
 func Discard(plan string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.RemoveAll(filepath.Join(plan, File+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {

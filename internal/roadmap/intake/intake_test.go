@@ -41,6 +41,9 @@ func against(t *testing.T, b Batch, log Log) Orders {
 			t.Errorf("%s %s expects %v, and the node is at %v", c.Node, c.Body.Kind(), c.Expect, heads[c.Node])
 		}
 		parents := heads[c.Node]
+		if parents != nil && len(c.Expect) == 0 && !log.Nodes[c.Node] {
+			t.Errorf("%s %s, of a new node, expects nothing", c.Node, c.Body.Kind())
+		}
 		if parents == nil {
 			parents = []event.ID{}
 			for _, e := range log.Keys {
@@ -57,7 +60,10 @@ func against(t *testing.T, b Batch, log Log) Orders {
 			t.Errorf("the key of %s %s is there already", c.Node, c.Body.Kind())
 		}
 		heads[c.Node] = []event.ID{e.ID()}
-		log.Nodes[c.Node], log.Keys[c.Key] = true, e
+		log.Keys[c.Key] = e
+	}
+	for n := range heads {
+		log.Nodes[n] = true
 	}
 	return o
 }

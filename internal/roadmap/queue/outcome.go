@@ -92,31 +92,57 @@ type Settled struct {
 }
 
 // Settle puts down what became of an entry, and takes it out of the queue unless
-// it is only queued.
+// it goes on waiting. Where that fails the entry is there still.
 func (q *Queue) Settle(e Entry, o Outcome) error {
-	name := string(e.Command.Key) + suffix
-	late := false
-	if before, ok, err := q.Outcome(e.Command.Key); err == nil && ok && before.Ticket == e.Ticket {
-		late = open(before.Outcome.Ended) || before.Late
+	before, ok, err := q.Outcome(e.Command.Key)
+	late := err == nil && ok && before.Ticket == e.Ticket && (open(before.Outcome.Ended) || before.Late)
+	if err := q.write(e, o, late); err != nil {
+		return err
 	}
+	if stays(e.Command, o.Ended) {
+		return nil
+	}
+	// Killed here, the entry is answered, and whoever publishes next takes it out.
+	return q.Remove(e)
+}
+
+// write puts down an outcome.
+func (q *Queue) write(e Entry, o Outcome, late bool) error {
 	w := wireOutcome{
 		Schema: outcomeSchema, Key: string(e.Command.Key), Ticket: e.Ticket, At: time.Now().UTC().Truncate(time.Millisecond),
-		Node: string(o.Node), Attempts: o.Attempts, Late: late,
+		Node: string(e.Command.Node), Attempts: o.Attempts, Late: late,
 	}
 	w.fill(o.Ended)
 	data, err := canon.Encode(w)
 	if err != nil {
 		return err
 	}
-	if err := q.outcomes.WriteFile(name, data, perm); err != nil {
-		return err
-	}
-	if open(o.Ended) && MayWait(e.Command.Body) {
-		return nil
-	}
-	// Killed here, the entry is published again, and its key found in the log.
-	return q.waiting.Remove(name)
+	return q.outcomes.WriteFile(string(e.Command.Key)+suffix, data, perm)
 }
+
+// open is what was said of an entry that waits still; nothing, perhaps.
+func (q *Queue) open(e Entry) Outcome {
+	s, ok, err := q.Outcome(e.Command.Key)
+	if err != nil || !ok || s.Ticket != e.Ticket {
+		return Outcome{Node: e.Command.Node}
+	}
+	return s.Outcome
+}
+
+// Answer is what became of an entry since it was put or joined; false as long as
+// that is nothing. What cannot be read is nothing: the log has what is true.
+func (q *Queue) Answer(e Entry) (Outcome, bool) {
+	name := string(e.Command.Key) + suffix
+	version, err := q.outcomes.Version(name)
+	if err != nil || version == e.before {
+		return Outcome{}, false
+	}
+	s, err := q.readOutcome(name)
+	return s.Outcome, err == nil && s.Ticket == e.Ticket
+}
+
+// stays says whether a command that ended so stays in the queue.
+func stays(c event.Command, ended Ended) bool { return open(ended) && MayWait(c.Body) }
 
 // open says whether an outcome is not the last word.
 func open(ended Ended) bool {
@@ -233,15 +259,24 @@ func (q *Queue) Outcomes() ([]Settled, error) {
 }
 
 // Forget removes the outcomes that are older than [Keep] at now, unless their
-// command waits still.
+// command waits still, and what writers left behind that were killed. The caller
+// has the lock under which the queue is published.
 func (q *Queue) Forget(now time.Time) (int, error) {
+	for _, dir := range []*durable.Dir{q.waiting, q.outcomes} {
+		if _, err := dir.RemoveAbandoned(); err != nil {
+			return 0, err
+		}
+	}
 	list, err := q.Outcomes()
 	if err != nil {
 		return 0, err
 	}
 	n := 0
 	for _, s := range list {
-		if open(s.Outcome.Ended) || now.Sub(s.At) < Keep {
+		if now.Sub(s.At) < Keep {
+			continue
+		}
+		if _, err := q.waiting.Version(string(s.Key) + suffix); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err := q.outcomes.Remove(string(s.Key) + suffix); err != nil {

@@ -22,6 +22,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/internal/canon"
@@ -40,6 +41,9 @@ const (
 // Queue is the two folders. It may be used concurrently.
 type Queue struct {
 	waiting, outcomes *durable.Dir
+
+	mu   sync.Mutex // guards last
+	last time.Time  // when something was queued here last
 }
 
 // Open opens the queue in the folder of the plan, and makes it where it is not
@@ -68,6 +72,8 @@ type Entry struct {
 	Command event.Command
 	Ticket  string
 	At      time.Time // when it was queued
+
+	before durable.Version // of the key's outcome when the entry was put or joined
 }
 
 type wireEntry struct {
@@ -80,24 +86,63 @@ type wireEntry struct {
 // Put queues a command. One that waits already is joined, if it is the same; a
 // key that stands for another command is refused at the step operation-conflict.
 func (q *Queue) Put(c event.Command) (Entry, error) {
-	e := Entry{Command: c, Ticket: ticket(), At: time.Now().UTC().Truncate(time.Millisecond)}
+	name := string(c.Key) + suffix
+	before, err := q.outcomes.Version(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Entry{}, notQueued(err)
+	}
+	e := Entry{Command: c, Ticket: ticket(), At: q.now(), before: before}
 	data, err := canon.Encode(wireEntry{Schema: entrySchema, Ticket: e.Ticket, At: e.At, Command: c.Bytes()})
 	if err != nil {
 		return Entry{}, err
 	}
-	err = q.waiting.Create(string(c.Key)+suffix, data, perm)
+	err = q.waiting.Create(name, data, perm)
 	switch {
 	case err == nil:
 		return e, nil
 	case errors.Is(err, fs.ErrExist):
-		return q.join(c)
+		return q.join(c, before)
+	case durable.OutcomeOf(err) == durable.Unknown:
+		return q.putAfterAll(e, err)
 	default:
-		return Entry{}, problem.New(problem.Failed, "queue", "The command could not be put down in the queue; nothing was appended: %s.", problem.Words(err)).Because(err)
+		return Entry{}, notQueued(err)
+	}
+}
+
+func notQueued(err error) error {
+	return problem.New(problem.Failed, "queue", "The command could not be put down in the queue; nothing was appended: %s.", problem.Words(err)).Because(err)
+}
+
+// now is the time, later than of all that was queued here before, so that what
+// one caller queues stays in its order.
+func (q *Queue) now() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	if !now.After(q.last) {
+		now = q.last.Add(time.Millisecond)
+	}
+	q.last = now
+	return now
+}
+
+// putAfterAll looks for an entry of which it is not known whether it was put: one
+// that is there waits as any other, though a crash could take it away.
+func (q *Queue) putAfterAll(e Entry, cause error) (Entry, error) {
+	waits, err := q.Waits(e)
+	switch {
+	case err == nil && waits:
+		return e, nil
+	case err == nil:
+		return Entry{}, notQueued(cause)
+	default:
+		return Entry{}, problem.New(problem.Unknown, "queue", "Whether the command is in the queue cannot be told: %s.", problem.Words(cause)).
+			WithHint("the same command with the key %s tells", e.Command.Key).Because(cause)
 	}
 }
 
 // join is the entry that has the command's key.
-func (q *Queue) join(c event.Command) (Entry, error) {
+func (q *Queue) join(c event.Command, before durable.Version) (Entry, error) {
 	e, err := q.read(string(c.Key) + suffix)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it was answered this instant
@@ -108,6 +153,7 @@ func (q *Queue) join(c event.Command) (Entry, error) {
 	case !e.Command.Same(c):
 		return Entry{}, Conflict(c.Key)
 	}
+	e.before = before
 	return e, nil
 }
 
@@ -132,6 +178,37 @@ type Damaged struct {
 // Entries is all that waits, in the order in which it was queued, and what is
 // there but cannot be read.
 func (q *Queue) Entries() ([]Entry, []Damaged, error) {
+	entries, damaged, err := q.all()
+	return slices.DeleteFunc(entries, q.answered), damaged, err
+}
+
+// Take is Entries for whoever publishes them, and has the lock for that. An entry
+// that was answered, and is there still since somebody was killed before it was
+// taken out, goes now: to publish it again could undo the answer.
+func (q *Queue) Take() ([]Entry, error) {
+	entries, _, err := q.all()
+	if err != nil {
+		return nil, err
+	}
+	waiting := entries[:0]
+	for _, e := range entries {
+		if !q.answered(e) {
+			waiting = append(waiting, e)
+		} else if err := q.Remove(e); err != nil {
+			return nil, err
+		}
+	}
+	return waiting, nil
+}
+
+// answered reports whether the last word on an entry is on the disk.
+func (q *Queue) answered(e Entry) bool {
+	s, ok, err := q.Outcome(e.Command.Key)
+	return err == nil && ok && s.Ticket == e.Ticket && !stays(e.Command, s.Outcome.Ended)
+}
+
+// all is every file of the queue.
+func (q *Queue) all() ([]Entry, []Damaged, error) {
 	names, err := q.waiting.Names()
 	if err != nil {
 		return nil, nil, err
@@ -192,14 +269,37 @@ func (q *Queue) Waits(e Entry) (bool, error) {
 	return err == nil && now.Ticket == e.Ticket, err
 }
 
-// Withdraw takes an entry, or a damaged one by its file's name, out of the queue.
-// The caller has the lock under which the queue is published.
+// Remove takes an entry out of the queue without a word. The caller has the lock
+// under which the queue is published.
+func (q *Queue) Remove(e Entry) error { return q.waiting.Remove(string(e.Command.Key) + suffix) }
+
+// Withdraw takes an entry, or a damaged one by its file's name, out of the queue,
+// and puts down that it was. The caller has the lock under which the queue is
+// published.
 func (q *Queue) Withdraw(name string) error {
 	if _, err := q.waiting.Version(name + suffix); err == nil {
 		name += suffix
 	}
-	if _, err := q.waiting.Version(name); err != nil {
+	e, err := q.read(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && q.answered(e) {
 		return problem.New(problem.Gone, "queue", "Nothing in the queue is called %q. Nothing was withdrawn.", name)
 	}
+	if err == nil {
+		if err := q.write(e, withdrawn(q.open(e)), false); err != nil {
+			return problem.New(problem.Failed, "queue", "That it was withdrawn could not be put down, and so it was not: %s.", problem.Words(err)).Because(err)
+		}
+	}
 	return q.waiting.Remove(name)
+}
+
+// withdrawn is the outcome of an entry that was taken out, after another one that
+// was not the last word.
+func withdrawn(before Outcome) Outcome {
+	o := before
+	if _, unsure := before.Ended.(Unknown); unsure {
+		o.Ended = Unknown{Why: "it was withdrawn from the queue, after a try of which it is not known what became"}
+		return o
+	}
+	o.Ended = Refused{Problem: problem.Refusal("withdrawn", "It was withdrawn from the queue. Nothing was appended.")}
+	return o
 }
