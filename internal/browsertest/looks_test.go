@@ -187,18 +187,18 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 	tab.Open(d.URL + "b/questions/marks")
 	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
 	inspect("marks-unfolded")
-	tab.Open(d.URL + "roadmap/pick-a-palette")
-	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
-	inspect("node-unfolded")
-	Eval[bool](tab, `document.querySelector("#form-edit [name=expected_revision]").value = "0".repeat(64), true`)
-	tab.Follow(`#form-edit button`)
-	inspect("node-conflict")
 	Eval[bool](tab, `document.querySelector("#p1 [name=question]").value = 7, document.querySelector("#p1 [value='=warm']").checked = true`)
 	tab.Follow(`#p1 .answer button`)
 	inspect("refused")
 	if !Eval[bool](tab, `!!document.querySelector("#p1 [role=alert]")`) {
 		t.Error("the answer was not refused: this was another page")
 	}
+	tab.Open(d.URL + "roadmap/pick-a-palette")
+	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
+	inspect("node-unfolded")
+	Eval[bool](tab, `document.querySelector("#form-edit [name=expected_revision]").value = "0".repeat(64), true`)
+	tab.Follow(`#form-edit button`)
+	inspect("node-conflict")
 }
 
 func keep(t *testing.T, tab *Tab, name string) {

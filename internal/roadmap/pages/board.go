@@ -168,7 +168,7 @@ func (p *Pages) serveBoard(w http.ResponseWriter, r *http.Request) error {
 	if b.Filter.Any {
 		b.Counts = fmt.Sprintf("%d of %s", len(list.Nodes), b.Counts)
 	}
-	if b.Page.Principal != "" {
+	if p.mayAct(r) {
 		b.New = p.boardURL(url.Values{"new": {"1"}})
 	}
 	if fresh == roadmap.Now {

@@ -218,7 +218,7 @@ func typedIn(v url.Values) []typed {
 		{"blocked_by", "Waits for"},
 	} {
 		if s := strings.TrimSpace(v.Get(f.name)); s != "" {
-			out = append(out, typed{f.label, plain.Unicode(head(s, event.MaxText))})
+			out = append(out, typed{f.label, plain.Lines(head(s, event.MaxText))})
 		}
 	}
 	return out

@@ -19,12 +19,10 @@ type drawing struct {
 }
 
 type box struct {
-	X, Y, W, H   int
-	TextX, TextY int
-	SubY         int
-	Title, Sub   string
-	URL, Class   string
-	Whole        string // the whole title
+	X, Y, W, H int
+	Title, Sub string
+	URL, Class string
+	Whole      string // the whole title
 }
 
 type edge struct{ Path, Class string }
@@ -36,13 +34,13 @@ type label struct {
 
 // The measures of a drawing.
 const (
-	boxWidth  = 232
+	boxWidth  = 244
 	boxHeight = 46
 	boxGap    = 10
 	groupGap  = 26 // where the group's name stands
-	columnGap = 72
+	columnGap = 64
 	drawMost  = 6 // of each group
-	drawChars = 27
+	drawChars = 26
 )
 
 // draw lays out the neighbours. Where there are none there is nothing to draw.
@@ -62,7 +60,7 @@ func (p *Pages) draw(d roadmap.Whole) *drawing {
 	if len(left) > 0 {
 		x = boxWidth + columnGap
 	}
-	center := box{X: x, Y: (height - boxHeight) / 2, W: boxWidth, H: boxHeight, Title: clip(title(d.Row), drawChars), Sub: plain.Text(d.Standing.Line), Class: "here " + d.Standing.Kind, Whole: clip(title(d.Row), 200)}
+	center := box{X: x, Y: (height - boxHeight + groupGap - boxGap) / 2, W: boxWidth, H: boxHeight, Title: clip(title(d.Row), drawChars), Sub: plain.Text(d.Standing.Line), Class: "here " + d.Standing.Kind}
 	g.place(&center)
 	g.Width = x + boxWidth
 	if len(left) > 0 {
@@ -106,7 +104,7 @@ func (g *drawing) stack(groups []linkGroup, x int, center box, right bool) {
 		g.Labels = append(g.Labels, label{x, y + groupGap - 9, words})
 		y += groupGap
 		for _, l := range group.Links.Shown {
-			b := box{X: x, Y: y, W: boxWidth, H: boxHeight, Title: clip(orNode(l), drawChars), Sub: l.Is, URL: l.URL, Class: "other", Whole: orNode(l)}
+			b := box{X: x, Y: y, W: boxWidth, H: boxHeight, Title: clip(orNode(l), drawChars), Sub: l.Is, URL: l.URL, Class: "other"}
 			g.place(&b)
 			g.Lines = append(g.Lines, join(center, b, right, lineClass[group.Title]))
 			y += boxHeight + boxGap
@@ -124,7 +122,6 @@ func orNode(l nodeLink) string {
 }
 
 func (g *drawing) place(b *box) {
-	b.TextX, b.TextY, b.SubY = b.X+12, b.Y+20, b.Y+37
 	b.Sub = clip(b.Sub, drawChars+6)
 	g.Boxes = append(g.Boxes, *b)
 }

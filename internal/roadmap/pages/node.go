@@ -141,6 +141,12 @@ func (p *Pages) nodeView(r *http.Request, d roadmap.Whole, done *done) nodePage 
 		Page: p.pages.Frame(r, clip(title(d.Row), 100)), Card: p.card(d.Row), Line: sentence(d), Rail: p.rail(d),
 		Board: p.boardURL(nil), Log: p.Base.URL("api", "v1", root, string(d.Row.Node), "log"),
 	}
+	if d.Revision == "" { // without an order nothing is set aside
+		d.Events = slices.Clone(d.Events)
+		for i := range d.Events {
+			d.Events[i].Aside = false
+		}
+	}
 	b := &budget{left: 4 * prose.Max}
 	v.Body = p.text(d.Body, 1, b)
 	switch s := d.Standing.Sum().(type) {
@@ -238,7 +244,10 @@ func because(reason string) string {
 func (p *Pages) rail(d roadmap.Whole) rail {
 	v := rail{
 		Holder: person(d.Holder), ReturnTo: person(d.ReturnTo), OpenedBy: person(d.OpenedBy),
-		Updated: stamp(d.Updated), Run: plain.Text(d.Run), Revision: d.Revision.Short(),
+		Run: plain.Text(d.Run), Revision: d.Revision.Short(),
+	}
+	if !d.Updated.IsZero() {
+		v.Updated = stamp(d.Updated)
 	}
 	if !d.Opened.IsZero() {
 		v.Opened = stamp(d.Opened)
