@@ -235,6 +235,9 @@ func commentOf(b event.Body) (event.Comment, bool) {
 		return b.Comment, true
 	case event.CommentDeleted:
 		return b.Comment, true
+	case event.Opened, event.Edited, event.Linked, event.Unlinked, event.Claimed, event.Released, event.Progress, event.Blocked,
+		event.HandedBack, event.Receipt, event.ResultReturned, event.Accepted, event.Dropped, event.Reopened, event.Reconciled:
+		return "", false
 	default:
 		return "", false
 	}
@@ -265,17 +268,13 @@ func parentsOf(state history.State, c event.Command) ([]event.ID, error) {
 }
 
 func headsOf(s history.State) []event.ID {
-	switch standing := s.Standing.(type) {
-	case nil:
-		return []event.ID{}
-	case history.Forked:
-		return standing.Heads
-	default:
-		if s.Head == "" {
-			return []event.ID{}
-		}
-		return []event.ID{s.Head}
+	if forked, ok := s.Standing.(history.Forked); ok {
+		return forked.Heads
 	}
+	if s.Standing == nil || s.Head == "" {
+		return []event.ID{}
+	}
+	return []event.ID{s.Head}
 }
 
 func sameSet(a, b []event.ID) bool {

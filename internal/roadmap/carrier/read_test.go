@@ -129,10 +129,8 @@ func TestADamagedSegmentRefusesItsNodesAndNoOther(t *testing.T) {
 	t.Parallel()
 	var w writing
 	var lines []string
-	var ids []event.Envelope
 	for i := range 6 {
 		e := w.envelope(t, event.Node(fmt.Sprintf("n%d", i)))
-		ids = append(ids, e)
 		lines = append(lines, string(e.Bytes()))
 	}
 	swap := append([]string(nil), lines...)

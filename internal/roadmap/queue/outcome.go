@@ -160,12 +160,8 @@ func open(ended Ended) bool {
 // back. What decides who holds a node, or that it is done, may not: nobody would
 // know meanwhile what is true.
 func MayWait(b event.Body) bool {
-	switch b.Kind() {
-	case event.KindClaimed, event.KindAccepted, event.KindResultReturned:
-		return false
-	default:
-		return true
-	}
+	k := b.Kind()
+	return k != event.KindClaimed && k != event.KindAccepted && k != event.KindResultReturned
 }
 
 // fill writes how it ended.
