@@ -44,24 +44,15 @@ type nodeState struct {
 func (s nodeState) has(k event.Key) bool { return strings.Contains(" "+s.keys, " "+string(k)+" ") }
 
 func (s nodeState) admits(a asked) bool {
-	switch a.kind {
-	case event.KindClaimed:
-		return s.holder == ""
-	case event.KindReleased:
-		return s.holder != ""
-	default:
-		return true
-	}
+	return a.kind != event.KindClaimed && a.kind != event.KindReleased || (a.kind == event.KindClaimed) == (s.holder == "")
 }
 
 func (s nodeState) with(a asked) nodeState {
 	s.keys += string(a.key) + " "
-	switch a.kind {
-	case event.KindClaimed:
+	if a.kind == event.KindClaimed {
 		s.holder = a.who
-	case event.KindReleased:
+	} else if a.kind == event.KindReleased {
 		s.holder = ""
-	default:
 	}
 	return s
 }
