@@ -59,6 +59,7 @@ func (h Home) repository() string { return filepath.Join(h.Plan, "carrier.git") 
 const (
 	appendLock = "append.lock"
 	readLock   = "read.lock"
+	refsLock   = "refs.lock" // taken last, for as long as one git writes a ref
 )
 
 // patience is how long an operation tries in all.

@@ -299,7 +299,9 @@ func (c *Carrier) noteVerified(ctx context.Context, u index.Update) error {
 }
 
 func (c *Carrier) moveVerified(ctx context.Context, commit, old git.ID) error {
-	return unlocked(c.repo, own(refVerified), func() error { return c.repo.UpdateRef(ctx, own(refVerified), commit, old) })
+	return refs{c.plan}.write(ctx, c.repo, own(refVerified), func(repo *git.Repo) error {
+		return repo.UpdateRef(ctx, own(refVerified), commit, old)
+	})
 }
 
 // Rebuild makes the index anew out of what was read before, because it turned out

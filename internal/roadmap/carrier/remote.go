@@ -81,6 +81,7 @@ type remote interface {
 
 // pushed is a remote that git pushes to and fetches from.
 type pushed struct {
+	refs refs
 	repo *git.Repo // the carrier's own
 	url  string
 	ref  git.Ref
@@ -89,16 +90,19 @@ type pushed struct {
 func (p pushed) Tip(ctx context.Context) git.Tip { return p.repo.RemoteTip(ctx, p.url, p.ref) }
 
 func (p pushed) Fetch(ctx context.Context, repo *git.Repo) (git.ID, error) {
-	var id git.ID
-	err := unlocked(p.repo, own(refFetched), func() (err error) {
+	id, err := repo.Fetch(ctx, p.url, p.ref, own(refFetched))
+	if git.LockLeft(err) {
+		// Left by one that was killed. The ref is scratch: nothing is read by its name.
+		if err := repo.ClearLock(own(refFetched)); err != nil {
+			return git.ID{}, err
+		}
 		id, err = repo.Fetch(ctx, p.url, p.ref, own(refFetched))
-		return err
-	})
+	}
 	return id, err
 }
 
 func (p pushed) Write(ctx context.Context, c git.Commit) (git.ID, error) {
-	return write(ctx, p.repo, c)
+	return p.refs.commit(ctx, p.repo, c)
 }
 
 func (p pushed) Publish(ctx context.Context, commit, expected git.ID) git.Pushed {
@@ -109,6 +113,7 @@ func (p pushed) Publish(ctx context.Context, commit, expected git.ID) git.Pushed
 // none. Nobody else writes it, so it is written directly; the carrier's own
 // repository reads its objects.
 type embedded struct {
+	refs refs
 	repo *git.Repo
 	ref  git.Ref
 }
@@ -139,11 +144,11 @@ func (e embedded) Fetch(ctx context.Context, _ *git.Repo) (git.ID, error) {
 }
 
 func (e embedded) Write(ctx context.Context, c git.Commit) (git.ID, error) {
-	return write(ctx, e.repo, c)
+	return e.refs.commit(ctx, e.repo, c)
 }
 
 func (e embedded) Publish(ctx context.Context, commit, expected git.ID) git.Pushed {
-	err := unlocked(e.repo, e.ref, func() error { return e.repo.MoveBranch(ctx, e.ref, commit, expected) })
+	err := e.refs.write(ctx, e.repo, e.ref, func(repo *git.Repo) error { return repo.MoveBranch(ctx, e.ref, commit, expected) })
 	var moved *git.Moved
 	var exited *git.Exited
 	switch {
@@ -158,29 +163,38 @@ func (e embedded) Publish(ctx context.Context, commit, expected git.ID) git.Push
 	}
 }
 
-// write makes a commit that the newest written one points to.
-func write(ctx context.Context, repo *git.Repo, c git.Commit) (id git.ID, err error) {
-	c.Ref = own(refWritten)
-	err = unlocked(repo, c.Ref, func() error {
-		id, err = repo.Write(ctx, c)
-		return err
-	})
-	return id, err
-}
+// refs is how refs of the plan's repositories are written on this host.
+type refs struct{ plan *durable.Dir }
 
-// unlocked does what writes a ref, and does it once more where a git that was killed
-// has left the ref locked. The caller has the lock of the plan under which the ref is
-// written: that of appending for the written and for the embedded branch, that of
-// reading for the others.
-func unlocked(repo *git.Repo, ref git.Ref, do func() error) error {
-	err := do()
+// write runs what writes a ref, and once more where a git that was killed has left
+// the ref locked. Every git that writes one holds the plan's lock of refs open, so
+// that the lock is free only when owner and children are gone: whoever has it knows
+// that a ref's own lock is nobody's any more.
+func (r refs) write(ctx context.Context, repo *git.Repo, ref git.Ref, do func(*git.Repo) error) error {
+	lock, err := durable.Await(ctx, func() (*durable.Lock, error) { return r.plan.TryLock(refsLock, "writing a ref of the plan") })
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	repo = repo.Holding(lock.File())
+	err = do(repo)
 	if !git.LockLeft(err) {
 		return err
 	}
 	if err := repo.ClearLock(ref); err != nil {
 		return err
 	}
-	return do()
+	return do(repo)
+}
+
+// commit makes a commit that the newest written one points to.
+func (r refs) commit(ctx context.Context, repo *git.Repo, c git.Commit) (id git.ID, err error) {
+	c.Ref = own(refWritten)
+	err = r.write(ctx, repo, c.Ref, func(repo *git.Repo) error {
+		id, err = repo.Write(ctx, c)
+		return err
+	})
+	return id, err
 }
 
 // own is one of the carrier's refs, by a name that is one.
@@ -203,11 +217,11 @@ func logRef() git.Ref {
 // openRemote opens what the settings name.
 func (c *Carrier) openRemote(ctx context.Context, s settings) (remote, error) {
 	if !s.Embedded {
-		return pushed{repo: c.repo, url: s.URL, ref: logRef()}, nil
+		return pushed{refs: refs{c.plan}, repo: c.repo, url: s.URL, ref: logRef()}, nil
 	}
 	repo, err := git.Open(ctx, c.home.Embedded, c.home.git())
 	if err != nil {
 		return nil, problem.New(problem.Failed, "embedded", "The plan's repository %s cannot be opened: %s. Nothing was read.", filepath.Base(c.home.Embedded), problem.Words(err)).Because(err)
 	}
-	return embedded{repo: repo, ref: logRef()}, nil
+	return embedded{refs: refs{c.plan}, repo: repo, ref: logRef()}, nil
 }

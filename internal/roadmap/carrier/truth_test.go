@@ -454,7 +454,7 @@ func TestOthersAreNotAnsweredBecauseOurTimeIsUp(t *testing.T) {
 	wantKeys(t, c, "open", "claim", "note")
 }
 
-// A git that was killed leaves a lock on the ref that it wrote. Red when: unlocked
+// A git that was killed leaves a lock on the ref that it wrote. Red when: refs.write
 // does not take it away: nothing can be appended, or read, in this home any more.
 func TestALockThatAKilledGitLeftStopsNobody(t *testing.T) {
 	t.Parallel()
