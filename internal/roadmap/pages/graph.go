@@ -19,10 +19,11 @@ type drawing struct {
 }
 
 type box struct {
-	X, Y, W, H int
-	Title, Sub string
-	URL, Class string
-	Whole      string // the whole title
+	TextX, TextY, SubY int
+	X, Y, W, H         int
+	Title, Sub         string
+	URL, Class         string
+	Whole              string // the whole title
 }
 
 type edge struct{ Path, Class string }
@@ -122,6 +123,7 @@ func orNode(l nodeLink) string {
 }
 
 func (g *drawing) place(b *box) {
+	b.TextX, b.TextY, b.SubY = b.X+12, b.Y+20, b.Y+37
 	b.Sub = clip(b.Sub, drawChars+6)
 	g.Boxes = append(g.Boxes, *b)
 }
