@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"holdfast/internal/app/config"
+	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap"
 	"holdfast/internal/roadmap/carrier"
@@ -43,7 +45,26 @@ func InitPlan(ctx context.Context, c *config.Config, url string, log *slog.Logge
 	if err := preparePlan(c); err != nil {
 		return roadmap.Begun{}, err
 	}
+	url, err := remoteAt(url)
+	if err != nil {
+		return roadmap.Begun{}, err
+	}
 	return roadmap.Begin(ctx, PlanHome(c, log), url)
+}
+
+// remoteAt is the address of a remote, a path made whole: it is asked for later from
+// other folders. What is a path is git's rule: no scheme, and no colon before the
+// first slash, which would end the name of a machine.
+func remoteAt(url string) (string, error) {
+	before, _, _ := strings.Cut(url, "/")
+	if url == "" || strings.Contains(before, ":") || filepath.IsAbs(url) {
+		return url, nil
+	}
+	whole, err := filepath.Abs(url)
+	if err != nil {
+		return "", problem.Refusal("remote", "Where %s is cannot be told: %s. Nothing was begun.", plain.Text(url), problem.Words(err)).Because(err)
+	}
+	return whole, nil
 }
 
 // openOrBegin is the plan of a home that is served: one that has none gets one in

@@ -161,6 +161,7 @@ func (w *watching) look(ctx context.Context, p *roadmap.Plan) error {
 		_, broken = w.r.out.Write(intake.Line(e))
 		return broken
 	})
+	w.since = seq // also where it failed on the way: a line is written once
 	switch {
 	case broken != nil:
 		return broken
@@ -169,7 +170,6 @@ func (w *watching) look(ctx context.Context, p *roadmap.Plan) error {
 	case err != nil:
 		return w.unreachable(err)
 	}
-	w.since = seq
 	if w.lost {
 		w.lost = false
 		if err := w.r.line(kind{"reachable"}); err != nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/event"
+	"holdfast/internal/roadmap/history"
 	"holdfast/internal/roadmap/queue"
 	"holdfast/internal/roadmap/snapshot"
 )
@@ -65,6 +67,9 @@ type Opening struct {
 // Open opens a node with its blockers, in one commit: the links are of the very
 // event that opens it, so that a node which somebody else opened gets none.
 func (p *Plan) Open(ctx context.Context, n event.Node, o Opening, a Act) (Appended, error) {
+	if err := p.haveBlockers(ctx, n, o.BlockedBy); err != nil {
+		return Appended{}, err
+	}
 	first := a.command(n, event.Opened{Card: o.Card})
 	first.Expect = nil
 	commands := []event.Command{first}
@@ -101,6 +106,46 @@ func (p *Plan) Open(ctx context.Context, n event.Node, o Opening, a Act) (Append
 		}
 	}
 	return doc, nil
+}
+
+// haveBlockers refuses a node that could not be blocked as it is to be: opened without
+// that, it would be ready, and somebody could begin it. What was read last is looked at
+// first; where the remote cannot be asked about the rest, the append tells.
+func (p *Plan) haveBlockers(ctx context.Context, n event.Node, list []event.Node) error {
+	if slices.Contains(list, n) {
+		return problem.Refusal(history.StepLink, "%s cannot be blocked by itself. Nothing was appended.", n)
+	}
+	missing := list
+	for _, fresh := range []Freshness{AsOf, Now} {
+		if len(missing) == 0 {
+			return nil
+		}
+		_, err := p.read(ctx, fresh, func(r reading) (err error) {
+			missing, err = r.lacking(list)
+			return err
+		})
+		if err != nil && fresh == Now {
+			return nil
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return problem.Refusal(history.StepLink, "There is no node %s that %s could wait for. Nothing was appended.", missing[0], n).
+		WithHint("open it first, or link it later: holdfast roadmap link %s blocked_by %s", n, missing[0])
+}
+
+// lacking is those of the nodes that have no event.
+func (r reading) lacking(list []event.Node) ([]event.Node, error) {
+	var missing []event.Node
+	for _, n := range list {
+		if _, there, err := r.view.State(n); err != nil {
+			return list, err
+		} else if !there {
+			missing = append(missing, n)
+		}
+	}
+	return missing, nil
 }
 
 func linkFailed(n, to event.Node, err error) error {
@@ -150,7 +195,11 @@ func (p *Plan) Edit(ctx context.Context, n event.Node, change CardChange, a Act)
 		if err != nil {
 			return err
 		}
-		card = s.Card
+		card = change.On(s.Card)
+		if before, ok, err := r.edited(n, change, a); err != nil || ok {
+			card = before
+			return err
+		}
 		if len(a.Expect) == 0 && s.Head != "" {
 			a.Expect = []event.ID{s.Head}
 		}
@@ -159,11 +208,25 @@ func (p *Plan) Edit(ctx context.Context, n event.Node, change CardChange, a Act)
 	if err != nil {
 		return Appended{}, err
 	}
-	doc, err := p.Append(ctx, n, event.Edited{Card: change.On(card)}, a)
+	doc, err := p.Append(ctx, n, event.Edited{Card: card}, a)
 	if _, failed := close.(snapshot.CloseFailed); failed {
 		doc.Close, err = closing(close), withClose(err, close)
 	}
 	return doc, err
+}
+
+// edited is the card that the same operation made, if it did: asked for again, it is
+// the same whatever was edited after it.
+func (r reading) edited(n event.Node, change CardChange, a Act) (event.Card, bool, error) {
+	if a.Key == "" {
+		return event.Card{}, false, nil
+	}
+	env, ok, err := r.view.ByKey(a.Key)
+	if err != nil || !ok || env.Event.Node() != n {
+		return event.Card{}, false, err
+	}
+	e, ok := env.Event.Body().(event.Edited)
+	return e.Card, ok && event.Same(e, event.Edited{Card: change.On(e.Card)}), nil
 }
 
 // Reconcile mends a fork: the history of the kept head is the node's.

@@ -2,7 +2,6 @@ package roadmap
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -60,12 +59,8 @@ func (r reading) mentioning(text string) (map[event.Node]bool, error) {
 	if text == "" {
 		return nil, nil
 	}
-	written, err := json.Marshal(text)
-	if err != nil {
-		return nil, err
-	}
 	found := map[event.Node]bool{}
-	candidates, err := r.view.Mentioning(strings.Trim(string(written), `"`))
+	candidates, err := r.view.Mentioning(surely(text))
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +75,19 @@ func (r reading) mentioning(text string) (map[event.Node]bool, error) {
 		found[n] = found[n] || ok
 	}
 	return found, nil
+}
+
+// surely is the longest part of a text that stands in an event's bytes as it is, but
+// for its case, wherever the text does: what canonical JSON writes otherwise, or has
+// a case that the index does not know, is left to [reading.mentions].
+func surely(text string) string {
+	longest := ""
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
 }
 
 // mentions asks what is shown of a node, and not what was.
@@ -211,12 +219,7 @@ func entry(e event.Event, aside bool) Entry {
 
 // Export gives the whole log to each, in its order.
 func (p *Plan) Export(ctx context.Context, fresh Freshness, each func(event.Envelope) error) (Head, error) {
-	var head Head
-	close, err := p.read(ctx, fresh, func(r reading) error {
-		head = r.head()
-		return r.view.Envelopes(1, each)
-	})
-	head.Close = closing(close)
+	_, head, err := p.Since(ctx, fresh, 0, each)
 	return head, err
 }
 
@@ -226,8 +229,13 @@ func (p *Plan) Since(ctx context.Context, fresh Freshness, seq int64, each func(
 	var head Head
 	close, err := p.read(ctx, fresh, func(r reading) error {
 		head = r.head()
-		err := r.view.Envelopes(seq+1, each)
-		seq = r.at.Seq
+		err := r.view.Envelopes(seq+1, func(e event.Envelope) error {
+			seq = e.Seq // read again, after the index was made anew, it goes on from here
+			return each(e)
+		})
+		if err == nil {
+			seq = r.at.Seq
+		}
 		return err
 	})
 	head.Close = closing(close)

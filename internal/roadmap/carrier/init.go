@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"holdfast/internal/durable"
@@ -27,6 +28,11 @@ type Started struct {
 // other's. Doing it again changes nothing, and another url is refused once a log was
 // read.
 func Init(ctx context.Context, home Home, url string) (snapshot.Closed[Started], error) {
+	if url != "" {
+		if err := git.CheckURL(url); err != nil {
+			return notOpened(Started{}), err
+		}
+	}
 	plan, err := durable.OpenDir(home.Plan)
 	if err != nil {
 		return notOpened(Started{}), problem.Refusal("plan", "The folder of the plan cannot be opened: %s.", problem.Words(err)).Because(err)
@@ -95,8 +101,11 @@ func place(url string) string {
 	if url == "" {
 		return "in this home itself"
 	}
-	return "at " + git.Words([]byte(url))
+	return "at " + named(url)
 }
+
+// named is a remote as people are told of it: without a password.
+func named(url string) string { return git.Words([]byte(url)) }
 
 // makeRepository makes a repository of ours, or finds it.
 func makeRepository(ctx context.Context, home Home, dir string) (*git.Repo, error) {
@@ -118,6 +127,9 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 	started := Started{URL: url}
 	read := c.Refresh(ctx)
 	err := read.Result.Err
+	if p := problem.From(err, ""); err != nil && p.Step == "fetch" {
+		err = notBegun(p, url)
+	}
 	if errors.Is(err, ErrNoPlan) { // surely absent, and never seen before
 		started.Created, err = c.makeRoot(ctx)
 		if err == nil {
@@ -135,6 +147,14 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 		started.Commit, err = c.readAt(ctx)
 	}
 	return snapshot.Closed[Started]{Result: started, Close: read.Close}, err
+}
+
+// notBegun is the answer to whoever begins a plan at a remote that cannot be asked.
+// It was put down where the plan is to be, and this says so.
+func notBegun(why *problem.Error, url string) error {
+	p := *why
+	p.Reason = strings.TrimSuffix(p.Reason, " Nothing was changed.") + " Nothing was begun; this home goes on asking " + named(url) + "."
+	return p.WithHint("the same command again, once it can be asked, or with another address")
 }
 
 // makeRoot begins the log, by a push that only succeeds where there is no branch.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/internal/problem"
@@ -98,7 +99,7 @@ func (c *Carrier) refreshLocked(ctx context.Context) snapshot.Closed[Read] {
 }
 
 func unreachable(words string) error {
-	return problem.Refusal("fetch", "The plan's remote could not be asked, so what it has now is not known: %s. Nothing was changed.", words).
+	return problem.Refusal("fetch", "The plan's remote could not be asked, so what it has now is not known: %s. Nothing was changed.", strings.TrimRight(words, ".")).
 		WithHint("--as-of shows what was read last")
 }
 

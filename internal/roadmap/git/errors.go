@@ -78,17 +78,37 @@ func (e *cut) Error() string { return e.command + " was stopped: " + e.cause.Err
 
 func (e *cut) Unwrap() error { return e.cause }
 
-// userinfo is what stands before the host of a URL.
-var userinfo = regexp.MustCompile(`://[^/@\s]*@`)
+// address is a URL from its scheme on.
+var address = regexp.MustCompile(`://\S+`)
+
+// withoutPassword takes out of a URL what stands before its host. A password may
+// have an @ in it, and one that somebody did not escape a slash: what would be a host
+// then has no port that is a number.
+func withoutPassword(url string) string {
+	rest := strings.TrimPrefix(url, "://")
+	authority := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority = rest[:i]
+	}
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		return "://" + rest[i+1:]
+	}
+	_, port, has := strings.Cut(authority, ":")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 && has && strings.Trim(port, "0123456789") != "" && rest[0] != '[' {
+		return "://" + rest[i+1:]
+	}
+	return url
+}
 
 // Words is what git said on its standard error, fit to show: its lines, without
 // what a URL may hold of passwords, at most [maxWords] bytes.
 func Words(stderr []byte) string {
 	text := strings.TrimSpace(strings.ReplaceAll(string(stderr), "\r", "\n"))
+	text = address.ReplaceAllStringFunc(text, withoutPassword) // before it is cut, which could leave half of one
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
 	}
-	return plain.Lines(userinfo.ReplaceAllString(text, "://"))
+	return plain.Lines(text)
 }
 
 const maxWords = 4096

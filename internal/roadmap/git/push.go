@@ -44,7 +44,7 @@ func (Unsettled) pushed() {}
 // check. It also permits a rewrite: a caller that wants none asserts that tip
 // descends from expected.
 func (r *Repo) Push(ctx context.Context, url string, ref Ref, tip, expected ID) Pushed {
-	if err := checkURL(url); err != nil {
+	if err := CheckURL(url); err != nil {
 		return NotSent{err.Error()}
 	}
 	w, err := startWatch()

@@ -37,7 +37,7 @@ const noMatch = 2
 // RemoteTip asks the remote at url for ref. Whatever is neither "there it is" nor
 // "there is none", a deadline that passed included, is [Unreachable].
 func (r *Repo) RemoteTip(ctx context.Context, url string, ref Ref) Tip {
-	if err := checkURL(url); err != nil {
+	if err := CheckURL(url); err != nil {
 		return Unreachable{err.Error()}
 	}
 	out, err := r.run(ctx, Command{
@@ -74,7 +74,7 @@ func exactTip(list []byte, ref Ref) Tip {
 // into point to it, wherever that pointed before. It returns where. Nothing else of
 // the remote is taken.
 func (r *Repo) Fetch(ctx context.Context, url string, ref, into Ref) (ID, error) {
-	if err := errors.Join(checkURL(url), checkOwn(into)); err != nil {
+	if err := errors.Join(CheckURL(url), checkOwn(into)); err != nil {
 		return ID{}, err
 	}
 	// Git says "done" of a ref that it refused to take (from a shallow clone, say), and
@@ -110,10 +110,14 @@ func (r *Repo) Fetch(ctx context.Context, url string, ref, into Ref) (ID, error)
 	return id, err
 }
 
-// checkURL refuses what git would take for something else than where a remote is.
-func checkURL(url string) error {
-	if url == "" || strings.HasPrefix(url, "-") || strings.ContainsAny(url, "\x00\n") {
-		return problem.New(problem.Usage, "remote-url", "%q is no place of a remote. Nothing was asked.", plain.Text(url))
+// maxURL is how long the address of a remote is at most, in bytes.
+const maxURL = 4096
+
+// CheckURL refuses what git would take for something else than where a remote is.
+func CheckURL(url string) error {
+	odd := func(r rune) bool { return r < ' ' || r == 0x7f }
+	if url == "" || len(url) > maxURL || strings.HasPrefix(url, "-") || strings.ContainsFunc(url, odd) {
+		return problem.New(problem.Usage, "remote-url", "%q is no place of a remote. Nothing was asked.", Words([]byte(url)))
 	}
 	return nil
 }

@@ -98,10 +98,28 @@ func TestWhoCannotBeAskedIsUnreachableAndNeverAbsent(t *testing.T) {
 	}
 }
 
-// Red when Words leaves the replacement out: this git hides some itself, not all.
+// Red when Words leaves the replacement out (this git hides some itself, not all), takes
+// the first @ for the last, or cuts before it hides.
 func TestAWordOfGitHasNoPassword(t *testing.T) {
 	if got := git.Words([]byte("fatal: unable to access 'https://user:hunter2@host/x.git/': no\rx\x1b[2J\n")); got != "fatal: unable to access 'https://host/x.git/': no\nx\\x1b[2J" {
 		t.Errorf("%q", got)
+	}
+	for url, want := range map[string]string{
+		"https://bob:p@hunter2@host/x": "https://host/x",
+		"https://bob:p/hunter2@host/x": "https://host/x",
+		"https://hunter2@host:8443/x":  "https://host:8443/x",
+		"https://host:8443/team@v2/x":  "https://host:8443/team@v2/x",
+		"https://host/team@v2/x":       "https://host/team@v2/x",
+		"ssh://git@[::1]:22/x@y":       "ssh://[::1]:22/x@y",
+		"https://[::1]:22/x@y":         "https://[::1]:22/x@y",
+		"git@host:x.git":               "git@host:x.git",
+		"file:///srv/a@b":              "file:///srv/a@b",
+		"://@":                         "://",
+		strings.Repeat("x", 4070) + " https://bob:hunter2@host/x": strings.Repeat("x", 4070) + " https://host/x",
+	} {
+		if got := git.Words([]byte(url)); got != want {
+			t.Errorf("%.100q is said as %.100q", url, got)
+		}
 	}
 	r := repo(t, git.Options{})
 	url := "http://user:hunter2@" + closedPort(t) + "/x.git"

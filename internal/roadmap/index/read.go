@@ -226,8 +226,8 @@ func (v *View) Segments() ([]Segment, error) {
 	return list, said(rows.Err())
 }
 
-// Mentioning is the nodes of which some event holds text, in whatever member and
-// ASCII case; text is as canonical JSON writes it.
+// Mentioning is the nodes of which some event holds a text of ASCII, in whatever
+// member and case; text is as canonical JSON writes it. Every node holds the empty one.
 func (v *View) Mentioning(text string) ([]event.Node, error) {
 	rows, err := v.tx.Query(`SELECT DISTINCT node FROM event WHERE instr(lower(CAST(bytes AS TEXT)), ?) > 0 ORDER BY node`, strings.ToLower(text))
 	if err != nil {
