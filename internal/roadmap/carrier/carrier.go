@@ -71,6 +71,7 @@ type Carrier struct {
 	plan   *durable.Dir
 	repo   *git.Repo
 	remote remote
+	at     settings // that the remote was opened by
 	queue  *queue.Queue
 	store  *snapshot.Store
 	log    *slog.Logger
@@ -99,7 +100,7 @@ func open(ctx context.Context, home Home, plan *durable.Dir) (*Carrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Carrier{home: home, plan: plan, log: home.Log}
+	c := &Carrier{home: home, plan: plan, at: s, log: home.Log}
 	if c.log == nil {
 		c.log = slog.Default()
 	}

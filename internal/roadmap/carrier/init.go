@@ -12,6 +12,8 @@ import (
 	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/git"
+	"holdfast/internal/roadmap/index"
+	"holdfast/internal/roadmap/queue"
 	"holdfast/internal/roadmap/snapshot"
 )
 
@@ -64,6 +66,10 @@ func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) e
 		return err
 	case have.URL == want.URL:
 		return nil
+	case have.Embedded:
+		if err := forget(ctx, home, plan); err != nil {
+			return err
+		}
 	case seen(ctx, home):
 		return problem.Refusal("remote", "This home has a plan already, kept %s. Nothing was changed.", place(have.URL))
 	}
@@ -84,6 +90,59 @@ func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) e
 		return problem.New(problem.Failed, "remote", "Where the plan is kept could not be put down: %s.", problem.Words(err)).Because(err)
 	}
 	return nil
+}
+
+// forget gives up a plan that is kept in the home itself, if nothing was ever said
+// in it: whoever starts a desk has such a plan, and may come to keep a real one
+// elsewhere. The embedded repository stays as it is.
+func forget(ctx context.Context, home Home, plan *durable.Dir) error {
+	for _, name := range []string{appendLock, readLock} {
+		lock, err := durable.Await(ctx, func() (*durable.Lock, error) { return plan.TryLock(name, "moving an empty plan") })
+		if err != nil {
+			return problem.New(problem.Failed, "busy", "The plan is in use: %s. Nothing was changed.", problem.Words(err)).Because(err)
+		}
+		defer lock.Release()
+	}
+	empty, err := untouched(ctx, home, plan)
+	if err != nil {
+		return problem.New(problem.Failed, "remote", "Whether the plan of this home is empty cannot be told: %s. Nothing was changed.", problem.Words(err)).Because(err)
+	}
+	if !empty {
+		return problem.Refusal("remote", "This home has a plan already, kept in this home itself. Nothing was changed.").
+			WithHint("to carry it over: holdfast roadmap export > plan.jsonl, and import that in another home that has the remote")
+	}
+	// Killed between these, the home has no plan, or an empty one that is begun anew.
+	if err := plan.Remove(remoteFile); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(home.repository()); err != nil {
+		return err
+	}
+	return index.Discard(home.Plan)
+}
+
+// untouched reports whether the embedded log surely has no event, and nothing waits
+// to be one.
+func untouched(ctx context.Context, home Home, plan *durable.Dir) (bool, error) {
+	q, err := queue.Open(plan)
+	if err != nil {
+		return false, err
+	}
+	defer q.Close()
+	entries, damaged, err := q.Entries()
+	if err != nil || len(entries)+len(damaged) > 0 {
+		return false, err
+	}
+	repo, err := git.Open(ctx, home.Embedded, home.git())
+	if err != nil {
+		return false, err
+	}
+	tip, ok, err := repo.Resolve(ctx, logRef())
+	if err != nil || !ok {
+		return false, err
+	}
+	files, err := repo.Files(ctx, tip)
+	return err == nil && len(files) == 1 && files[0].Path == formatPath, err
 }
 
 // seen says whether a log was ever read here. Until then the settings name a remote

@@ -46,6 +46,9 @@ func (c *Carrier) publish(ctx context.Context, list []pending) snapshot.Close {
 	for i := range list {
 		p.waiting = append(p.waiting, &list[i])
 	}
+	if err := c.unmoved(); err != nil {
+		p.giveUp(err)
+	}
 	for len(p.waiting) > 0 {
 		err := p.once(ctx)
 		if err != nil && ctx.Err() != nil {
@@ -57,6 +60,17 @@ func (c *Carrier) publish(ctx context.Context, list []pending) snapshot.Close {
 		}
 	}
 	return p.close
+}
+
+// unmoved refuses to publish to where the plan was kept when it was opened, if it
+// is kept elsewhere by now. The caller has the queue's lock.
+func (c *Carrier) unmoved() error {
+	now, err := readSettings(c.plan)
+	if err == nil && now != c.at {
+		err = problem.Refusal("moved", "This home's plan is kept elsewhere since it was opened. Nothing was appended.").
+			WithHint("the same command again appends it there; a desk that runs has to be started again")
+	}
+	return err
 }
 
 // once plans what waits and offers it to the remote. An error ends the run.
