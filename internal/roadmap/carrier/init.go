@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) e
 	case err != nil:
 		return err
 	case have.URL == want.URL:
-		return nil
+		return remake(ctx, home, want)
 	case seen(ctx, home):
 		return problem.Refusal("remote", "This home has a plan already, kept %s. Nothing was changed.", place(have.URL))
 	}
@@ -82,6 +83,26 @@ func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) e
 	}
 	if err := writeSettings(plan, want); err != nil {
 		return problem.New(problem.Failed, "remote", "Where the plan is kept could not be put down: %s.", problem.Words(err)).Because(err)
+	}
+	return nil
+}
+
+// remake makes the carrier's own repository again where it was lost: all in it is read
+// anew. The embedded one is the plan itself, and nothing makes that again.
+func remake(ctx context.Context, home Home, have settings) error {
+	if _, err := os.Lstat(home.repository()); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	repo, err := makeRepository(ctx, home, home.repository())
+	if err != nil || !have.Embedded {
+		return err
+	}
+	remote, err := git.Open(ctx, home.Embedded, home.git())
+	if err == nil {
+		err = repo.Borrow(remote)
+	}
+	if err != nil {
+		return problem.New(problem.Failed, "embedded", "The plan's repository %s cannot be opened: %s. Nothing was read.", filepath.Base(home.Embedded), problem.Words(err)).Because(err)
 	}
 	return nil
 }
@@ -146,7 +167,36 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 	if err == nil {
 		started.Commit, err = c.readAt(ctx)
 	}
+	if err == nil {
+		err = c.refill(ctx, started.Commit)
+	}
 	return snapshot.Closed[Started]{Result: started, Close: read.Close}, err
+}
+
+// refill fetches what the index was made of, where the repository that had it was lost:
+// the next commit is built on it.
+func (c *Carrier) refill(ctx context.Context, commit string) error {
+	id, err := parse(commit)
+	if err != nil {
+		return readFailed(err)
+	}
+	has, err := c.repo.Has(ctx, id)
+	if err != nil || has {
+		return readFailed(err)
+	}
+	lock, err := c.lock(ctx, readLock, "fetching the plan again")
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if _, err := c.remote.Fetch(ctx, c.repo); err != nil {
+		return unreachable(problem.Words(err))
+	}
+	now, _, err := c.repo.Resolve(ctx, own(refVerified))
+	if err == nil && now.IsZero() {
+		err = c.moveVerified(ctx, id, now)
+	}
+	return readFailed(err)
 }
 
 // notBegun is the answer to whoever begins a plan at a remote that cannot be asked.
@@ -161,6 +211,11 @@ func notBegun(why *problem.Error, url string) error {
 // Chance is in the commit, so that no two plans begin with the same one.
 // It is false, without an error, where somebody else began it.
 func (c *Carrier) makeRoot(ctx context.Context) (bool, error) {
+	lock, err := c.lock(ctx, appendLock, "beginning a plan") // who joins what another began may append already
+	if err != nil {
+		return false, err
+	}
+	defer lock.Release()
 	commit, err := c.remote.Write(ctx, git.Commit{
 		Time: time.Now().UTC().Truncate(time.Second), Message: "Begin a plan\n\nPlan: " + rand.Text() + "\n",
 		Changes: []git.Change{{Path: formatPath, Data: []byte(formatText)}},
