@@ -270,7 +270,7 @@ func (r *run) text(what, s string) (string, error) {
 	}
 	s = strings.TrimRight(string(data), "\r\n")
 	switch {
-	case len(s) > event.MaxText:
+	case len(s) > event.MaxText || len(data) > event.MaxText+2: // whatever may come after these
 		return "", problem.Refusal(problem.StepTooLarge, "The %s on stdin has more than %d bytes, which is the most. Nothing was appended.", what, event.MaxText)
 	case s == "":
 		return "", problem.New(problem.Usage, "stdin", "The %s was to be read from stdin, and nothing is there. Nothing was appended.", what)

@@ -60,7 +60,7 @@ type claiming struct {
 
 type claimed struct {
 	roadmap.Appended
-	Work *roadmap.Node `json:"work,omitempty" jsonschema:"what is to be done; left out where it could not be read after the claim"`
+	Work *roadmap.Node `json:"work,omitempty" jsonschema:"what is to be done; left out where it could not be read after the claim, and where the outcome is not appended or already_present: then do not begin it"`
 }
 
 func (c Config) claim(ctx context.Context, in claiming) (claimed, error) {
@@ -74,6 +74,9 @@ func (c Config) claim(ctx context.Context, in claiming) (claimed, error) {
 		return claimed{}, err
 	}
 	answer := claimed{Appended: out}
+	if out.ID == "" { // whether it is held is not known: nothing to begin on
+		return answer, nil
+	}
 	if n, err := p.Show(ctx, roadmap.AsOf, out.Node); err == nil {
 		answer.Work = &n
 	}

@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,7 +106,8 @@ func open(ctx context.Context, home Home, plan *durable.Dir) (*Carrier, error) {
 		c.log = slog.Default()
 	}
 	if c.repo, err = git.Open(ctx, home.repository(), home.git()); err != nil {
-		return nil, problem.New(problem.Failed, "carrier", "The plan's own repository cannot be opened: %s. Nothing was read.", problem.Words(err)).Because(err)
+		return nil, problem.New(problem.Failed, "carrier", "The plan's own repository cannot be opened: %s. Nothing was read.", strings.TrimSuffix(problem.Words(err), ".")).
+			WithHint("the same holdfast roadmap init again makes one that is lost; move one that is damaged away first").Because(err)
 	}
 	if c.remote, err = c.openRemote(ctx, s); err != nil {
 		return nil, err

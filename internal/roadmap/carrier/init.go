@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func prepare(ctx context.Context, home Home, plan *durable.Dir, want settings) e
 	case err != nil:
 		return err
 	case have.URL == want.URL:
-		return nil
+		return remake(ctx, home, want)
 	case have.Embedded:
 		if err := forget(ctx, home, plan); err != nil {
 			return err
@@ -111,14 +112,14 @@ func forget(ctx context.Context, home Home, plan *durable.Dir) error {
 		return problem.Refusal("remote", "This home has a plan already, kept in this home itself. Nothing was changed.").
 			WithHint("to carry it over: holdfast roadmap export > plan.jsonl, and import that in another home that has the remote")
 	}
-	// Killed between these, the home has no plan, or an empty one that is begun anew.
-	if err := plan.Remove(remoteFile); err != nil {
-		return err
+	// Killed between these, the plan is the embedded one still, and is read anew.
+	if err := index.Discard(home.Plan); err != nil {
+		return indexFailed(err)
 	}
 	if err := os.RemoveAll(home.repository()); err != nil {
-		return err
+		return problem.New(problem.Failed, "carrier", "The empty plan of this home could not be given up: %s. It is there still.", problem.Words(err)).Because(err)
 	}
-	return index.Discard(home.Plan)
+	return nil
 }
 
 // untouched reports whether the embedded log surely has no event, and nothing waits
@@ -143,6 +144,26 @@ func untouched(ctx context.Context, home Home, plan *durable.Dir) (bool, error) 
 	}
 	files, err := repo.Files(ctx, tip)
 	return err == nil && len(files) == 1 && files[0].Path == formatPath, err
+}
+
+// remake makes the carrier's own repository again where it was lost: all in it is read
+// anew. The embedded one is the plan itself, and nothing makes that again.
+func remake(ctx context.Context, home Home, have settings) error {
+	if _, err := os.Lstat(home.repository()); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	repo, err := makeRepository(ctx, home, home.repository())
+	if err != nil || !have.Embedded {
+		return err
+	}
+	remote, err := git.Open(ctx, home.Embedded, home.git())
+	if err == nil {
+		err = repo.Borrow(remote)
+	}
+	if err != nil {
+		return problem.New(problem.Failed, "embedded", "The plan's repository %s cannot be opened: %s. Nothing was read.", filepath.Base(home.Embedded), problem.Words(err)).Because(err)
+	}
+	return nil
 }
 
 // seen says whether a log was ever read here. Until then the settings name a remote
@@ -205,7 +226,36 @@ func (c *Carrier) begin(ctx context.Context, url string) (snapshot.Closed[Starte
 	if err == nil {
 		started.Commit, err = c.readAt(ctx)
 	}
+	if err == nil {
+		err = c.refill(ctx, started.Commit)
+	}
 	return snapshot.Closed[Started]{Result: started, Close: read.Close}, err
+}
+
+// refill fetches what the index was made of, where the repository that had it was lost:
+// the next commit is built on it.
+func (c *Carrier) refill(ctx context.Context, commit string) error {
+	id, err := parse(commit)
+	if err != nil {
+		return readFailed(err)
+	}
+	has, err := c.repo.Has(ctx, id)
+	if err != nil || has {
+		return readFailed(err)
+	}
+	lock, err := c.lock(ctx, readLock, "fetching the plan again")
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if _, err := c.remote.Fetch(ctx, c.repo); err != nil {
+		return unreachable(problem.Words(err))
+	}
+	now, _, err := c.repo.Resolve(ctx, own(refVerified))
+	if err == nil && now.IsZero() {
+		err = c.moveVerified(ctx, id, now)
+	}
+	return readFailed(err)
 }
 
 // notBegun is the answer to whoever begins a plan at a remote that cannot be asked.
@@ -220,6 +270,11 @@ func notBegun(why *problem.Error, url string) error {
 // Chance is in the commit, so that no two plans begin with the same one.
 // It is false, without an error, where somebody else began it.
 func (c *Carrier) makeRoot(ctx context.Context) (bool, error) {
+	lock, err := c.lock(ctx, appendLock, "beginning a plan") // who joins what another began may append already
+	if err != nil {
+		return false, err
+	}
+	defer lock.Release()
 	commit, err := c.remote.Write(ctx, git.Commit{
 		Time: time.Now().UTC().Truncate(time.Second), Message: "Begin a plan\n\nPlan: " + rand.Text() + "\n",
 		Changes: []git.Change{{Path: formatPath, Data: []byte(formatText)}},

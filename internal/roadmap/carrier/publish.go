@@ -47,6 +47,7 @@ func (c *Carrier) publish(ctx context.Context, list []pending) snapshot.Close {
 		p.waiting = append(p.waiting, &list[i])
 	}
 	if err := c.unmoved(); err != nil {
+		p.leave()
 		p.giveUp(err)
 	}
 	for len(p.waiting) > 0 {
@@ -109,7 +110,8 @@ func (p *publication) settle(w *pending, ended queue.Ended) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(other *pending) bool { return other == w })
 }
 
-// leave leaves what is others' to them: it is our time that is up, and not theirs.
+// leave leaves what is others' to them: it is our time that is up, or our disk that is
+// full, and not theirs.
 // It is in the queue still, and whoever publishes next looks for its key first.
 func (p *publication) leave() {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *pending) bool { return w.others })
@@ -118,6 +120,9 @@ func (p *publication) leave() {
 // giveUp answers all that waits: nothing more can be done now.
 func (p *publication) giveUp(err error) {
 	why := problem.From(err, err.Error())
+	if why.Kind == problem.Failed {
+		p.leave() // something is wrong here, and says nothing of what others asked for
+	}
 	for _, w := range slices.Clone(p.waiting) {
 		_, tried := p.offered[w.command.Key]
 		switch {

@@ -193,10 +193,14 @@ type decoded struct {
 }
 
 // decode reads the lines of a segment, on all processors: a newcomer has all of
-// the log to read.
+// the log to read. No more of them than a segment has, and one to say so: a segment
+// of line ends alone would be a line for each of its bytes.
 func decode(data []byte) []decoded {
 	list := []decoded{}
 	for text := range bytes.Lines(data) {
+		if len(list) > maxTail {
+			break
+		}
 		whole, ended := bytes.CutSuffix(text, []byte("\n"))
 		list = append(list, decoded{whole: whole, ended: ended})
 	}
@@ -216,6 +220,8 @@ func (r *reader) readLines(path string, data []byte) error {
 	for i, line := range decode(data) {
 		place := fmt.Sprintf("%s:%d", path, i+1)
 		switch {
+		case i == maxTail:
+			r.refuse(place, "", StepLayout, fmt.Sprintf("a segment has %d events, and what is beyond them here is not read", maxTail))
 		case !line.ended:
 			r.last++
 			r.refuse(place, event.NodeOf(line.whole), event.StepEnvelope, "its line has no end: the segment was cut")

@@ -206,6 +206,9 @@ func rank(c snapshot.Close) int {
 
 // readFailed gives an error of reading public words, if it has none.
 func readFailed(err error) error {
+	if err == nil {
+		return nil
+	}
 	var p *problem.Error
 	if errors.As(err, &p) {
 		return err

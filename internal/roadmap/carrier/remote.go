@@ -51,7 +51,8 @@ func readSettings(plan *durable.Dir) (settings, error) {
 		err = errors.New("it names no remote")
 	}
 	if err != nil {
-		return settings{}, problem.New(problem.Failed, "remote", "Where the plan is kept cannot be read from %s: %s. Nothing was asked.", remoteFile, problem.Words(err)).Because(err)
+		return settings{}, problem.New(problem.Failed, "remote", "Where the plan is kept cannot be read from %s: %s. Nothing was asked.", remoteFile, problem.Words(err)).
+			WithHint("move %s away, and give holdfast roadmap init the same --remote as before, if it had one", remoteFile).Because(err)
 	}
 	return s, nil
 }
