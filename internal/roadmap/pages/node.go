@@ -158,7 +158,8 @@ func (p *Pages) nodeView(r *http.Request, d roadmap.Whole, done *done) nodePage 
 		for _, id := range s.Missing {
 			v.Missing = append(v.Missing, string(id))
 		}
-	default:
+	case history.Open, history.Claimed, history.InProgress, history.Blocked, history.HandedBack, history.Accepted, history.Dropped:
+		// the sentence says it all
 	}
 	for _, n := range d.Cycle {
 		v.Cycle = append(v.Cycle, nodeLink{Node: string(n), URL: p.nodeURL(n)})
