@@ -190,9 +190,14 @@ func (v *View) States() ([]history.State, error) {
 
 // Refusals is what could not be read, in the order of the log.
 func (v *View) Refusals() ([]Refusal, error) {
-	rows, err := v.tx.Query(`SELECT place, node, step, reason FROM refusal ORDER BY rowid`)
+	list, err := refusals(v.tx)
+	return list, said(err)
+}
+
+func refusals(q querier) ([]Refusal, error) {
+	rows, err := q.Query(`SELECT place, node, step, reason FROM refusal ORDER BY rowid`)
 	if err != nil {
-		return nil, said(err)
+		return nil, err
 	}
 	defer rows.Close()
 	list := []Refusal{}
@@ -200,12 +205,12 @@ func (v *View) Refusals() ([]Refusal, error) {
 		var r Refusal
 		var node string
 		if err := rows.Scan(&r.Place, &node, &r.Step, &r.Reason); err != nil {
-			return nil, said(err)
+			return nil, err
 		}
 		r.Node = event.Node(node)
 		list = append(list, r)
 	}
-	return list, said(rows.Err())
+	return list, rows.Err()
 }
 
 // Segments are the sealed files, in order.

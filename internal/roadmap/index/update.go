@@ -133,12 +133,23 @@ func extend(tx *sql.Tx, prior *sql.Stmt, n event.Node, fresh []event.Event) (his
 }
 
 func insertRest(tx *sql.Tx, u Update) error {
+	said := map[Refusal]bool{}
 	if u.Reread {
 		if _, err := tx.Exec(`DELETE FROM refusal WHERE place NOT LIKE 'segments/%'`); err != nil {
 			return err
 		}
+		left, err := refusals(tx)
+		if err != nil {
+			return err
+		}
+		for _, r := range left { // an odd file among the segments is seen at each reading
+			said[r] = true
+		}
 	}
 	for _, r := range u.Refusals {
+		if said[r] {
+			continue
+		}
 		if _, err := tx.Exec(`INSERT INTO refusal (place, node, step, reason) VALUES (?, ?, ?, ?)`, r.Place, string(r.Node), r.Step, r.Reason); err != nil {
 			return err
 		}
