@@ -2,6 +2,7 @@ package roadmap
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,7 +36,25 @@ func (p *Plan) Append(ctx context.Context, n event.Node, b event.Body, a Act) (A
 	if err != nil {
 		return Appended{}, withClose(err, closed.Close)
 	}
-	return answer(command, closed.Result[0], closed.Close)
+	doc, err := answer(command, closed.Result[0], closed.Close)
+	return p.withHead(ctx, doc), err
+}
+
+// withHead gives an answer about an event that was there before what to expect
+// next, which later events may have moved.
+func (p *Plan) withHead(ctx context.Context, doc Appended) Appended {
+	if doc.Outcome != "already_present" {
+		return doc
+	}
+	view, err := p.carrier.View(ctx)
+	if err != nil {
+		return doc
+	}
+	defer view.Close()
+	if s, ok, err := view.State(doc.Node); err == nil && ok {
+		doc.Revision = s.Head
+	}
+	return doc
 }
 
 // answer is the document of an outcome, or the refusal that it is.
@@ -72,6 +91,13 @@ func (p *Plan) Open(ctx context.Context, n event.Node, o Opening, a Act) (Append
 	}
 	first := a.command(n, event.Opened{Card: o.Card})
 	first.Expect = nil
+	if a.Key != "" && len(o.BlockedBy) > 0 {
+		// Asked before, the events have the time of then, and so the same ids.
+		p.carrier.Refresh(ctx)
+		if at, ok := p.carrier.AskedAt(ctx, a.Key); ok {
+			first.At = at
+		}
+	}
 	commands := []event.Command{first}
 	sealed, err := first.Seal([]event.ID{})
 	for i, to := range o.BlockedBy {
@@ -79,7 +105,7 @@ func (p *Plan) Open(ctx context.Context, n event.Node, o Opening, a Act) (Append
 			break
 		}
 		link := Act{
-			Author: a.Author, Key: event.Key(fmt.Sprintf("%s-link%d", first.Key, i+1)), Expect: []event.ID{sealed.ID()},
+			Author: a.Author, Key: linkKey(first.Key, i+1), Expect: []event.ID{sealed.ID()},
 		}.command(n, event.Linked{Relation: event.BlockedBy, To: to})
 		link.At = first.At
 		commands = append(commands, link)
@@ -105,7 +131,17 @@ func (p *Plan) Open(ctx context.Context, n event.Node, o Opening, a Act) (Append
 			doc.Revision = link.Revision
 		}
 	}
-	return doc, nil
+	return p.withHead(ctx, doc), nil
+}
+
+// linkKey is the key of a link that belongs to an opening.
+func linkKey(of event.Key, n int) event.Key {
+	key := event.Key(fmt.Sprintf("%s-link%d", of, n))
+	if _, err := event.ParseKey(string(key)); err != nil {
+		sum := sha256.Sum256([]byte(of))
+		key = event.Key(fmt.Sprintf("link%d-of-%x", n, sum[:16]))
+	}
+	return key
 }
 
 // haveBlockers refuses a node that could not be blocked as it is to be: opened without

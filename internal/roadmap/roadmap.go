@@ -101,7 +101,7 @@ type reading struct {
 // is made anew, and then f runs again. The caller's document gets how the snapshot
 // closed; so does an error.
 func (p *Plan) read(ctx context.Context, fresh Freshness, f func(reading) error) (snapshot.Close, error) {
-	r := reading{trust: carrier.Trusted{}, close: snapshot.NotOpened{}}
+	r := reading{trust: p.carrier.Remembered(), close: snapshot.NotOpened{}}
 	at := time.Time{}
 	if fresh != AsOf {
 		at = time.Now()

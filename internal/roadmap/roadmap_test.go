@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,5 +144,46 @@ func TestAnUpkeepDoesEachPassWhateverTheOthersDo(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(receipts, census.File)); err != nil {
 		t.Errorf("no census was taken: %v", err)
+	}
+}
+
+// Red when: withHead is left out, and the old event is given for what to expect.
+func TestARepeatedCommandSaysWhatToExpectNext(t *testing.T) {
+	p := newPlan(t)
+	a := Act{Author: ada, Key: "once"}
+	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, a); err != nil {
+		t.Fatal(err)
+	}
+	newer, err := p.Append(t.Context(), "base", event.Claimed{Assignee: ada, ReturnTo: ada}, Act{Author: ada})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, a)
+	if err != nil || again.Outcome != "already_present" || again.Revision != newer.ID || again.ID == newer.ID {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// Killed after the first of its commands was put down, an opening is finished by its
+// key. Red when: Open does not take the time of then, so that the links expect an
+// event that never was.
+func TestAnOpeningIsFinishedByItsKey(t *testing.T) {
+	p := newPlan(t)
+	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
+		t.Fatal(err)
+	}
+	key := event.Key(strings.Repeat("k", 128)) // for which a link's key is too long
+	first := event.Command{Key: key, Node: "roof", Author: ada, At: time.Now().Add(-time.Hour), Body: event.Opened{Card: event.Card{Title: "The roof"}}}
+	if _, err := p.carrier.Queue().Put(first); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := p.Open(t.Context(), "roof", Opening{Card: event.Card{Title: "The roof"}, BlockedBy: []event.Node{"base"}}, Act{Author: ada, Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := p.Show(t.Context(), Now, "roof")
+	if err != nil || n.Ready || len(n.BlockedBy) != 1 || n.Events != 2 {
+		t.Errorf("%+v, %v", n, err)
 	}
 }

@@ -252,3 +252,26 @@ func (c *Carrier) Withdraw(ctx context.Context, key string) error {
 	defer lock.Release()
 	return c.queue.Withdraw(key)
 }
+
+// AskedAt is when the command of a key was asked for, if it waits in the queue or
+// is in the log as it was read last.
+func (c *Carrier) AskedAt(ctx context.Context, key event.Key) (time.Time, bool) {
+	entries, _, err := c.queue.Entries()
+	if err == nil {
+		for _, e := range entries {
+			if e.Command.Key == key {
+				return e.Command.At, true
+			}
+		}
+	}
+	view, err := c.View(ctx)
+	if err != nil {
+		return time.Time{}, false
+	}
+	defer view.Close()
+	env, ok, err := view.ByKey(key)
+	if err != nil || !ok {
+		return time.Time{}, false
+	}
+	return env.Event.At(), true
+}

@@ -347,6 +347,9 @@ func (c *Carrier) AcceptRewrite(ctx context.Context, commit string) (snapshot.Cl
 		return read, err
 	}
 	again := c.refreshLocked(ctx)
+	if again.Result.Err == nil {
+		c.remember(again.Result.Trust)
+	}
 	again.Close = Worse(read.Close, again.Close)
 	return again, again.Result.Err
 }

@@ -20,8 +20,9 @@ const (
 	// many loose objects there may be before that.
 	maintainEvery = 24 * time.Hour
 	maxLoose      = 20_000
-	// maintainWithin is how long that may take: nothing is appended meanwhile.
-	maintainWithin = 2 * time.Minute
+	// maintainWithin is how long all of it may take: nothing is appended meanwhile,
+	// and whoever wants to waits no longer than [patience].
+	maintainWithin = 45 * time.Second
 	// pruneAfter is how long an object is kept that nothing reaches.
 	pruneAfter = 14 * 24 * time.Hour
 )
@@ -53,6 +54,11 @@ func (c *Carrier) Maintain(ctx context.Context, now time.Time) (Maintained, erro
 		return Maintained{}, err
 	}
 	defer lock.Release()
+	ctx, cancel := context.WithTimeout(ctx, maintainWithin)
+	defer cancel()
+	if due, err = c.due(ctx, now); err != nil || !due { // somebody else did it meanwhile
+		return Maintained{}, err
+	}
 	did := Maintained{Due: true}
 	for _, repo := range c.repositories() {
 		if err := repo.Repack(ctx, git.Within(maintainWithin)); err != nil {

@@ -295,7 +295,15 @@ func missing(from, to int64) string {
 	return fmt.Sprintf("the places %d to %d are missing before it", from, to)
 }
 
+// maxTailFiles is how many files of a tail are looked at: as many as it may have, and
+// as many again that are damaged and were left there.
+const maxTailFiles = 2 * maxTail
+
 func (r *reader) readTail(files []git.File) error {
+	if extra := len(files) - maxTailFiles; extra > 0 {
+		r.refuse("tail/", "", StepLayout, fmt.Sprintf("it has %d files, and at most %d events stand there: the newest %d were not read", len(files), maxTail, extra))
+		files = files[:maxTailFiles]
+	}
 	for _, f := range files {
 		if err := r.readTailFile(f); err != nil {
 			return err

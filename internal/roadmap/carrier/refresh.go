@@ -59,7 +59,11 @@ func (c *Carrier) Refresh(ctx context.Context) snapshot.Closed[Read] {
 		return notOpened(Read{Err: err})
 	}
 	defer lock.Release()
-	return c.refreshLocked(ctx)
+	read := c.refreshLocked(ctx)
+	if read.Result.Err == nil {
+		c.remember(read.Result.Trust)
+	}
+	return read
 }
 
 func notOpened[T any](result T) snapshot.Closed[T] {

@@ -223,6 +223,9 @@ func TestARewrittenLogIsSaidAndTakesNothing(t *testing.T) {
 	if got, ok := refresh(t, c).(Rewritten); !ok || got.Was != was || got.Is != is {
 		t.Fatalf("read as %#v, want it rewritten from %s to %s", got, was, is)
 	}
+	if got, ok := c.Remembered().(Rewritten); !ok || got.Is != is {
+		t.Errorf("without asking the remote, it is %#v", got) // Red when: Refresh does not remember
+	}
 	if p := refused(t, c, command("k2", "paint", opened("Paint it"))); p.Step != "rewritten" {
 		t.Errorf("appending was refused at %s: %s", p.Step, p.Reason)
 	}
@@ -231,6 +234,9 @@ func TestARewrittenLogIsSaidAndTakesNothing(t *testing.T) {
 	}
 	if _, err := c.AcceptRewrite(t.Context(), is); err != nil {
 		t.Fatal(err)
+	}
+	if got, ok := c.Remembered().(Trusted); !ok {
+		t.Errorf("once it was accepted, it is %#v", got)
 	}
 	appended(t, c, command("k2", "paint", opened("Paint it")))
 	if got := keys(t, c); len(got) != 2 {

@@ -100,11 +100,18 @@ func withoutPassword(url string) string {
 	return url
 }
 
+// withoutQuery is a URL without what stands after a question mark, where some hosts
+// take a token.
+func withoutQuery(url string) string {
+	before, _, _ := strings.Cut(url, "?")
+	return before
+}
+
 // Words is what git said on its standard error, fit to show: its lines, without
 // what a URL may hold of passwords, at most [maxWords] bytes.
 func Words(stderr []byte) string {
 	text := strings.TrimSpace(strings.ReplaceAll(string(stderr), "\r", "\n"))
-	text = address.ReplaceAllStringFunc(text, withoutPassword) // before it is cut, which could leave half of one
+	text = address.ReplaceAllStringFunc(text, func(url string) string { return withoutQuery(withoutPassword(url)) }) // before it is cut, which could leave half of one
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
 	}
