@@ -114,6 +114,7 @@ func TestAWordOfGitHasNoPassword(t *testing.T) {
 		"https://[::1]:22/x@y":         "https://[::1]:22/x@y",
 		"git@host:x.git":               "git@host:x.git",
 		"file:///srv/a@b":              "file:///srv/a@b",
+		"https://host/x?token=hunter2": "https://host/x",
 		"://@":                         "://",
 		strings.Repeat("x", 4070) + " https://bob:hunter2@host/x": strings.Repeat("x", 4070) + " https://host/x",
 	} {
