@@ -19,7 +19,7 @@ func (r *run) doctor() *cobra.Command {
 		Long: `Look whether a home has what it needs: that it can be written to, who serves it,
 git, where the plan is kept and whether that can be reached, how its repositories
 are stored, what waits in its queue, and whose its snapshots are. Nothing is
-changed. The exit status is 1 if something is not as it should be.`,
+changed but what is remembered of the plan. The exit status is 1 if something is not as it should be.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := r.settings()
