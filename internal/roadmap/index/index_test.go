@@ -224,7 +224,7 @@ func readAll(ctx context.Context, x *Index) error {
 	return errors.Join(events, state, refusals)
 }
 
-// Red when: the text is looked for in another node, as a pattern, or not in bytes.
+// Red when: the text is looked for in every node, or is taken for a pattern.
 func TestEventsAreFoundByTheTextInThem(t *testing.T) {
 	x, l := open(t, t.TempDir()), &log{t: t}
 	first := l.say(walls, opened("Walls"))
