@@ -58,10 +58,10 @@ func (r *run) printQueue(q roadmap.QueueDocument) {
 		fmt.Fprintln(r.out, "the next command that reaches the remote appends these; holdfast roadmap queue withdraw KEY takes one back")
 	}
 	for _, d := range q.Damaged {
-		fmt.Fprintf(r.out, "cannot be read: %s (%s); holdfast roadmap queue withdraw %s removes it\n", plain.Text(d.Name), plain.Text(d.Reason), plain.Text(d.Name))
+		fmt.Fprintf(r.out, "cannot be read: %s (%s); holdfast roadmap queue withdraw %s removes it\n", plain.Text(d.Name), reason(d.Reason), plain.Text(d.Name))
 	}
 	for _, l := range q.Late {
-		fmt.Fprintf(r.out, "refused when it was published, %s: %s (%s) %s: %s\n", at(l.At), plain.Text(string(l.Node)), plain.Text(string(l.Key)), plain.Text(l.Step), plain.Text(l.Reason))
+		fmt.Fprintf(r.out, "refused when it was published, %s: %s (%s) %s: %s\n", at(l.At), plain.Text(string(l.Node)), plain.Text(string(l.Key)), plain.Text(l.Step), reason(l.Reason))
 	}
 }
 
@@ -178,7 +178,7 @@ func (r *run) printSnapshotRows(list []roadmap.SnapshotRow) {
 func (r *run) printSnapshots(c roadmap.Census) {
 	r.printSnapshotRows(c.Snapshots)
 	for _, f := range c.CloseFailures {
-		fmt.Fprintf(r.out, "left %s by %s: %s (git: %d) %s\n", at(f.At), plain.Text(f.Operation), plain.Text(f.Worktree), f.ExitCode, plain.Text(f.Stderr))
+		fmt.Fprintf(r.out, "left %s by %s: %s (git: %d) %s\n", at(f.At), plain.Text(f.Operation), plain.Text(f.Worktree), f.ExitCode, reason(f.Stderr))
 	}
 	if c.Prior == "unreadable" {
 		fmt.Fprintf(r.out, "the census before cannot be read: %s\n", plain.Text(c.PriorReason))
