@@ -22,7 +22,8 @@ type Check struct {
 	Hint   string `json:"hint,omitempty"`
 }
 
-// Doctor looks at what a home needs in order to work. It changes nothing.
+// Doctor looks at what a home needs in order to work. It changes nothing but what
+// is remembered of the plan, which it reads anew.
 func Doctor(ctx context.Context, c *config.Config, log *slog.Logger) []Check {
 	checks := []Check{}
 	for _, look := range []func(context.Context, *config.Config, *slog.Logger) []Check{

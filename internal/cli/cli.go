@@ -180,14 +180,20 @@ func (r *run) fail(err error) int {
 		}
 		return p.Kind.Exit()
 	}
-	fmt.Fprintf(r.err, "holdfast: %s\n", plain.Text(p.Reason))
+	fmt.Fprintf(r.err, "holdfast: %s\n", reason(p.Reason))
 	if cause := errors.Unwrap(p); cause != nil && cause.Error() != p.Reason {
-		fmt.Fprintf(r.err, "  because: %s\n", plain.Text(cause.Error()))
+		fmt.Fprintf(r.err, "  because: %s\n", reason(cause.Error()))
 	}
 	if p.Hint != "" {
 		fmt.Fprintf(r.err, "hint: %s\n", plain.Text(p.Hint))
 	}
 	return p.Kind.Exit()
+}
+
+// reason is why something is so, perhaps in several lines of another program's.
+// Those after the first are set in, so that none is taken for a line of Holdfast's.
+func reason(s string) string {
+	return strings.ReplaceAll(plain.Lines(strings.TrimRight(s, "\r\n")), "\n", "\n  ")
 }
 
 type publicError struct {

@@ -18,8 +18,9 @@ func (r *run) doctor() *cobra.Command {
 		Short: "Look whether a home has what it needs, and say what to do where not",
 		Long: `Look whether a home has what it needs: that it can be written to, who serves it,
 git, where the plan is kept and whether that can be reached, how its repositories
-are stored, what waits in its queue, and whose its snapshots are. Nothing is
-changed. The exit status is 1 if something is not as it should be.`,
+are stored, what waits in its queue, and whose its snapshots are. Nothing is changed
+but what is remembered of the plan. The exit status is 1 if something is not as it
+should be.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := r.settings()
@@ -49,7 +50,7 @@ func (r *run) printChecks(checks []app.Check) {
 		if !check.OK {
 			mark = "BAD "
 		}
-		fmt.Fprintf(r.out, "%s %-9s  %s\n", mark, check.Name, plain.Text(check.Detail))
+		fmt.Fprintf(r.out, "%s %-9s  %s\n", mark, check.Name, reason(check.Detail))
 		if check.Hint != "" {
 			fmt.Fprintf(r.out, "                hint: %s\n", plain.Text(check.Hint))
 		}

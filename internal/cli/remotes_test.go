@@ -101,12 +101,13 @@ func besideTheNewest(ts *testscript.TestScript, log []event.Envelope, n event.No
 			newest = e
 		}
 	}
+	seq := log[len(log)-1].Seq + 1
 	made, err := event.Draft{
 		Node: n, Author: "principal:local/elsewhere/eve", Parents: newest.Event.Parents(), At: time.Unix(1e9, 0),
-		Body: event.CommentCreated{Comment: "beside", Body: "beside \x1b[31mit"},
+		Body: event.CommentCreated{Comment: event.Comment(fmt.Sprintf("beside-%d", seq)), Body: "beside \x1b[31mit"},
 	}.Seal()
 	ts.Check(err)
-	return event.Envelope{Seq: log[len(log)-1].Seq + 1, Key: event.Key("beside-" + string(n)), Event: made}
+	return event.Envelope{Seq: seq, Key: event.Key(fmt.Sprintf("beside-%s-%d", n, seq)), Event: made}
 }
 
 func tailPath(e event.Envelope) string {

@@ -212,10 +212,18 @@ func (r *run) orGone(n event.Node, err error) error {
 // sayQueue says that commands wait, since nothing else would.
 func (r *run) sayQueue(p *roadmap.Plan) {
 	q, err := p.Queue()
-	if err != nil || len(q.Waiting)+len(q.Damaged) == 0 {
+	if err != nil {
 		return
 	}
-	fmt.Fprintf(r.err, "note: %s of this home are not in the plan yet: holdfast roadmap queue\n", plain.Count(len(q.Waiting)+len(q.Damaged), "command"))
+	n := len(q.Waiting)
+	for _, d := range q.Damaged {
+		if !d.IsOutcome() {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(r.err, "note: %s of this home are not in the plan yet: holdfast roadmap queue\n", plain.Count(n, "command"))
+	}
 }
 
 func (r *run) sayRewritten(w *roadmap.Rewritten) {

@@ -9,7 +9,6 @@ import (
 
 	"holdfast/internal/app"
 	"holdfast/internal/app/config"
-	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap"
 	"holdfast/internal/roadmap/event"
@@ -103,9 +102,9 @@ func (r *run) appended(doc roadmap.Appended, done func(roadmap.Appended) string)
 	}
 	switch doc.Outcome {
 	case "queued":
-		fmt.Fprintf(r.out, "queued, and not in the plan yet: %s\nthe next command that reaches the remote appends it; holdfast roadmap queue lists it, holdfast roadmap queue withdraw %s takes it back\n", plain.Text(doc.Why), doc.Key)
+		fmt.Fprintf(r.out, "queued, and not in the plan yet: %s\nthe next command that reaches the remote appends it; holdfast roadmap queue lists it, holdfast roadmap queue withdraw %s takes it back\n", reason(doc.Why), doc.Key)
 	case "unknown":
-		fmt.Fprintf(r.out, "whether it was appended cannot be told yet: %s\nthe same command with --key %s tells, and does it at most once\n", plain.Text(doc.Why), doc.Key)
+		fmt.Fprintf(r.out, "whether it was appended cannot be told yet: %s\nthe same command with --key %s tells, and does it at most once\n", reason(doc.Why), doc.Key)
 	case "already_present":
 		fmt.Fprintf(r.out, "%s; it was appended before, under the key %s\n", done(doc), doc.Key)
 	default:

@@ -205,7 +205,7 @@ func (r *run) printImported(d imported, size int) {
 		fmt.Fprintf(r.out, "left out: %d %s\n", l.Count, plain.Text(l.What))
 	}
 	for _, no := range d.Refused {
-		fmt.Fprintf(r.out, "refused: %s %s at %s: %s\n", no.Node, no.Kind, plain.Text(no.Step), plain.Text(no.Reason))
+		fmt.Fprintf(r.out, "refused: %s %s at %s: %s\n", no.Node, no.Kind, plain.Text(no.Step), reason(no.Reason))
 	}
 	r.printClosing(d.Close)
 }

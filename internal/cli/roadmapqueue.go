@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,10 +58,10 @@ func (r *run) printQueue(q roadmap.QueueDocument) {
 		fmt.Fprintln(r.out, "the next command that reaches the remote appends these; holdfast roadmap queue withdraw KEY takes one back")
 	}
 	for _, d := range q.Damaged {
-		fmt.Fprintf(r.out, "cannot be read: %s (%s); holdfast roadmap queue withdraw %s removes it\n", plain.Text(d.Name), plain.Text(d.Reason), plain.Text(d.Name))
+		fmt.Fprintf(r.out, "cannot be read: %s (%s); holdfast roadmap queue withdraw %s removes it\n", plain.Text(d.Name), reason(d.Reason), plain.Text(d.Name))
 	}
 	for _, l := range q.Late {
-		fmt.Fprintf(r.out, "refused when it was published, %s: %s (%s) %s: %s\n", at(l.At), plain.Text(string(l.Node)), plain.Text(string(l.Key)), plain.Text(l.Step), plain.Text(l.Reason))
+		fmt.Fprintf(r.out, "refused when it was published, %s: %s (%s) %s: %s\n", at(l.At), plain.Text(string(l.Node)), plain.Text(string(l.Key)), plain.Text(l.Step), reason(l.Reason))
 	}
 }
 
@@ -74,22 +75,37 @@ func (r *run) roadmapWithdraw() *cobra.Command {
 	return &cobra.Command{
 		Use:   "withdraw KEY",
 		Short: "Take a command out of the queue: it will not be appended",
-		Args:  cobra.ExactArgs(1),
+		Long: `Take a command out of the queue: it will not be appended. A file there that cannot be
+read is removed by the name that holdfast roadmap queue gives it.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := operatorOnly("withdraw what waits for the plan"); err != nil {
 				return err
 			}
 			key := args[0]
-			if key == "" || strings.ContainsAny(key, "/\x00") || strings.HasPrefix(key, ".") {
+			if key := strings.TrimPrefix(key, "outcomes/"); key == "" || strings.ContainsAny(key, "/\x00") || strings.HasPrefix(key, ".") {
 				return problem.New(problem.Usage, "operation-invalid", "%q is nothing that the queue could hold. Nothing was withdrawn.", clipped(key, 80)).WithHint("holdfast roadmap queue")
 			}
+			said := "is withdrawn, and will not be appended"
 			return local(r, cmd.Context(), func(p *roadmap.Plan) (withdrawn, error) {
+				if q, err := p.Queue(); err == nil && isDamaged(q, key) {
+					said = "is removed; what it said is not known"
+				}
 				return withdrawn{plain.Unicode(key), true}, p.Withdraw(cmd.Context(), key)
 			}, func(w withdrawn) {
-				fmt.Fprintf(r.out, "%s is withdrawn, and will not be appended\n", plain.Text(w.Key))
+				fmt.Fprintf(r.out, "%s %s\n", plain.Text(w.Key), said)
 			})
 		},
 	}
+}
+
+// isDamaged reports whether what goes by a name in the queue cannot be read, so that
+// nobody knows whether it was appended.
+func isDamaged(q roadmap.QueueDocument, name string) bool {
+	if slices.ContainsFunc(q.Waiting, func(w roadmap.Queued) bool { return string(w.Key) == name }) {
+		return false
+	}
+	return slices.ContainsFunc(q.Damaged, func(d roadmap.DamagedFile) bool { return d.Name == name || d.Name == name+".json" })
 }
 
 func (r *run) roadmapAcceptRewrite() *cobra.Command {
@@ -162,7 +178,7 @@ func (r *run) printSnapshotRows(list []roadmap.SnapshotRow) {
 func (r *run) printSnapshots(c roadmap.Census) {
 	r.printSnapshotRows(c.Snapshots)
 	for _, f := range c.CloseFailures {
-		fmt.Fprintf(r.out, "left %s by %s: %s (git: %d) %s\n", at(f.At), plain.Text(f.Operation), plain.Text(f.Worktree), f.ExitCode, plain.Text(f.Stderr))
+		fmt.Fprintf(r.out, "left %s by %s: %s (git: %d) %s\n", at(f.At), plain.Text(f.Operation), plain.Text(f.Worktree), f.ExitCode, reason(f.Stderr))
 	}
 	if c.Prior == "unreadable" {
 		fmt.Fprintf(r.out, "the census before cannot be read: %s\n", plain.Text(c.PriorReason))

@@ -122,7 +122,7 @@ func (r *run) printRefused(list []roadmap.RefusedNode) {
 		if name == "" {
 			name = "(the log)"
 		}
-		fmt.Fprintf(r.out, "  %s  at %s: %s, in %s\n", plain.Text(name), plain.Text(no.Step), plain.Text(no.Reason), plain.Text(no.Place))
+		fmt.Fprintf(r.out, "  %s  at %s: %s, in %s\n", plain.Text(name), plain.Text(no.Step), reason(no.Reason), plain.Text(no.Place))
 	}
 }
 
@@ -268,7 +268,7 @@ func (r *run) printFork(ctx context.Context, p *roadmap.Plan, d roadmap.Node) {
 			said[e.ID] = fmt.Sprintf("%s, %s: %s", at(e.At), plain.Text(e.Author.Subject()), clipped(e.Line, 80))
 		}
 	}
-	fmt.Fprintln(r.out, "two lines of events stand beside each other; keep one of them:")
+	fmt.Fprintf(r.out, "%d lines of events stand beside each other; keep one of them:\n", len(d.Standing.Heads))
 	for _, head := range d.Standing.Heads {
 		fmt.Fprintf(r.out, "  head %s  %s\n", head.Short(), said[head])
 		fmt.Fprintf(r.out, "    keep it: holdfast roadmap reconcile %s --keep %s\n", d.Node, head.Short())

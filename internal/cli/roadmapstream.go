@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap"
 	"holdfast/internal/roadmap/event"
@@ -72,7 +71,7 @@ func (r *run) line(v any) error {
 func (r *run) broke(err error) error {
 	p := problem.From(err, "It failed, and why is not known.")
 	r.status = p.Kind.Exit()
-	fmt.Fprintf(r.err, "holdfast: %s\n", plain.Text(p.Reason))
+	fmt.Fprintf(r.err, "holdfast: %s\n", reason(p.Reason))
 	return r.line(struct {
 		Type  string      `json:"type"`
 		Error publicError `json:"error"`

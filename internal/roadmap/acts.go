@@ -333,9 +333,12 @@ func (p *Plan) Queue() (QueueDocument, error) {
 	for _, d := range damaged {
 		doc.Damaged = append(doc.Damaged, DamagedFile(d))
 	}
-	outcomes, err := p.carrier.Queue().Outcomes()
+	outcomes, torn, err := p.carrier.Queue().Outcomes()
 	if err != nil {
 		return doc, problem.New(problem.Failed, "queue", "The outcomes cannot be read: %s.", problem.Words(err)).Because(err)
+	}
+	for _, d := range torn {
+		doc.Damaged = append(doc.Damaged, DamagedFile(d))
 	}
 	for _, s := range outcomes {
 		if no, ok := s.Outcome.Ended.(queue.Refused); ok && s.Late {

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/roadmap/event"
 	"holdfast/internal/roadmap/history"
 	"holdfast/internal/roadmap/index"
+	"holdfast/internal/roadmap/queue"
 	"holdfast/internal/roadmap/snapshot"
 )
 
@@ -261,6 +262,10 @@ func refusedDocs(list []index.Refusal) []RefusedNode {
 	}
 	return out
 }
+
+// IsOutcome reports whether the file said what became of a command, so that no
+// command waits in it.
+func (d DamagedFile) IsOutcome() bool { return queue.Damaged(d).IsOutcome() }
 
 func notNil[T any](list []T) []T {
 	if list == nil {

@@ -241,24 +241,30 @@ func (w *wireOutcome) read() (Ended, bool) {
 	}
 }
 
-// Outcomes is all that is kept, by key. What cannot be read is left out: it is
-// an answer that nobody waits for, and the log has what is true.
-func (q *Queue) Outcomes() ([]Settled, error) {
+// Outcomes is all that is kept, by key, and what is there but cannot be read: a
+// refusal of what was queued, perhaps, which nothing else would say.
+func (q *Queue) Outcomes() ([]Settled, []Damaged, error) {
 	names, err := q.outcomes.Names()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	list := []Settled{}
+	list, damaged := []Settled{}, []Damaged{}
 	for _, name := range names {
 		if durable.IsTemporary(name) {
 			continue
 		}
-		if s, err := q.readOutcome(name); err == nil {
+		s, err := q.readOutcome(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // forgotten meanwhile
+		case err != nil:
+			damaged = append(damaged, Damaged{Name: outcomeName(name), Reason: problem.Words(err)})
+		default:
 			list = append(list, s)
 		}
 	}
 	slices.SortFunc(list, func(a, b Settled) int { return strings.Compare(string(a.Key), string(b.Key)) })
-	return list, nil
+	slices.SortFunc(damaged, func(a, b Damaged) int { return strings.Compare(a.Name, b.Name) })
+	return list, damaged, nil
 }
 
 // Forget removes the outcomes that are older than [Keep] at now, unless their
@@ -270,7 +276,7 @@ func (q *Queue) Forget(now time.Time) (int, error) {
 			return 0, err
 		}
 	}
-	list, err := q.Outcomes()
+	list, _, err := q.Outcomes()
 	if err != nil {
 		return 0, err
 	}

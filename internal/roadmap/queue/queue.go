@@ -34,8 +34,11 @@ import (
 const (
 	entrySchema = "holdfast-queued/1"
 	suffix      = ".json"
-	maxEntry    = event.MaxBytes + 4096
-	perm        = 0o600
+
+	queueFolder, outcomesFolder = "queue", "outcomes"
+
+	maxEntry = event.MaxBytes + 4096
+	perm     = 0o600
 )
 
 // Queue is the two folders. It may be used concurrently.
@@ -49,11 +52,11 @@ type Queue struct {
 // Open opens the queue in the folder of the plan, and makes it where it is not
 // there.
 func Open(plan *durable.Dir) (*Queue, error) {
-	waiting, err := plan.MakeSub("queue", 0o700)
+	waiting, err := plan.MakeSub(queueFolder, 0o700)
 	if err != nil {
 		return nil, err
 	}
-	outcomes, err := plan.MakeSub("outcomes", 0o700)
+	outcomes, err := plan.MakeSub(outcomesFolder, 0o700)
 	if err != nil {
 		waiting.Close()
 		return nil, err
@@ -169,11 +172,18 @@ func ticket() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Damaged is a file of the queue that is no entry.
+// Damaged is a file of the queue that is no entry, or one that is no outcome.
 type Damaged struct {
-	Name   string
+	Name   string // as [Queue.Withdraw] takes it
 	Reason string
 }
+
+// outcomeName is the name by which a damaged outcome goes. No key has its like.
+func outcomeName(file string) string { return outcomesFolder + "/" + file }
+
+// IsOutcome reports whether it was the outcome of a command, and not a command
+// that waits.
+func (d Damaged) IsOutcome() bool { return strings.HasPrefix(d.Name, outcomeName("")) }
 
 // Entries is all that waits, in the order in which it was queued, and what is
 // there but cannot be read.
@@ -274,15 +284,18 @@ func (q *Queue) Waits(e Entry) (bool, error) {
 func (q *Queue) Remove(e Entry) error { return q.waiting.Remove(string(e.Command.Key) + suffix) }
 
 // Withdraw takes an entry, or a damaged one by its file's name, out of the queue,
-// and puts down that it was. The caller has the lock under which the queue is
-// published.
+// and puts down that it was; a damaged outcome, which holds no command, it only
+// removes. The caller has the lock under which the queue is published.
 func (q *Queue) Withdraw(name string) error {
+	if (Damaged{Name: name}).IsOutcome() {
+		return q.removeOutcome(name)
+	}
 	if _, err := q.waiting.Version(name + suffix); err == nil {
 		name += suffix
 	}
 	e, err := q.read(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && q.answered(e) {
-		return problem.New(problem.Gone, "queue", "Nothing in the queue is called %q. Nothing was withdrawn.", name)
+		return nothingCalled(name)
 	}
 	if err == nil {
 		if err := q.write(e, withdrawn(q.open(e)), false); err != nil {
@@ -290,6 +303,22 @@ func (q *Queue) Withdraw(name string) error {
 		}
 	}
 	return q.waiting.Remove(name)
+}
+
+// removeOutcome removes an outcome that cannot be read, and no other.
+func (q *Queue) removeOutcome(name string) error {
+	_, damaged, err := q.Outcomes()
+	if err != nil {
+		return problem.New(problem.Failed, "queue", "The outcomes cannot be read: %s. Nothing was removed.", problem.Words(err)).Because(err)
+	}
+	if !slices.ContainsFunc(damaged, func(d Damaged) bool { return d.Name == name }) {
+		return nothingCalled(name)
+	}
+	return q.outcomes.Remove(strings.TrimPrefix(name, outcomeName("")))
+}
+
+func nothingCalled(name string) error {
+	return problem.New(problem.Gone, "queue", "Nothing in the queue is called %q. Nothing was withdrawn.", name)
 }
 
 // withdrawn is the outcome of an entry that was taken out, after another one that

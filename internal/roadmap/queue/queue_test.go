@@ -298,6 +298,54 @@ func TestADamagedOutcomeIsNoAnswerAndIsReplaced(t *testing.T) {
 	}
 }
 
+// Red when: Outcomes leaves out what it cannot read; Withdraw takes the command that
+// waits for the outcome of its key, or removes an outcome that can be read.
+func TestADamagedOutcomeIsShownAndCanBeRemoved(t *testing.T) {
+	y := newYard(t)
+	e := y.put(comment("late", "x"))
+	y.settle(e, Queued{"away"})
+	y.settle(e, refusal)
+	y.put(comment("waits", "x"))
+	y.settle(y.put(comment("done", "x")), Appended{"a", "c"})
+	for _, name := range []string{"late.json", "waits.json"} {
+		if err := os.WriteFile(filepath.Join(y.plan, "outcomes", name), []byte(`{"schema":"holdfast-out`), perm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	y.wantOutcomes([]string{"done"}, "outcomes/late.json", "outcomes/waits.json")
+	for _, name := range []string{"outcomes/late.json", "outcomes/waits.json"} {
+		if err := y.Withdraw(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"outcomes/late.json", "outcomes/done.json", "outcomes/", "outcomes/../queue/waits.json"} {
+		if err := y.Withdraw(name); problem.KindOf(err) != problem.Gone {
+			t.Errorf("withdrew %s: %v", name, err)
+		}
+	}
+	y.wantOutcomes([]string{"done"})
+	y.wantWaiting("waits")
+}
+
+// wantOutcomes checks which outcomes can be read, and which files cannot.
+func (y *yard) wantOutcomes(keys []string, damaged ...string) {
+	y.t.Helper()
+	list, torn, err := y.Outcomes()
+	var got, names []string
+	for _, s := range list {
+		got = append(got, string(s.Key))
+	}
+	for _, d := range torn {
+		names = append(names, d.Name)
+		if d.Reason == "" || !d.IsOutcome() {
+			y.t.Errorf("%+v", d)
+		}
+	}
+	if diff := cmp.Diff(keys, got) + cmp.Diff(damaged, names); diff != "" || err != nil {
+		y.t.Errorf("outcomes (-want +got):\n%s%v", diff, err)
+	}
+}
+
 // Red when: Withdraw says nothing to who waits, or "nothing was appended" of what
 // may be.
 func TestWhoWaitsForAWithdrawnCommandIsTold(t *testing.T) {
@@ -341,7 +389,7 @@ func TestOutcomesAreForgottenAfterThirtyDaysButNotThoseThatWait(t *testing.T) {
 	if n, err := y.Forget(time.Now().Add(Keep + time.Minute)); n != 3 || err != nil {
 		t.Errorf("forgot %d, %v, want 3", n, err)
 	}
-	left, err := y.Outcomes()
+	left, _, err := y.Outcomes()
 	if err != nil || len(left) != 1 || left[0].Key != "waits" {
 		t.Errorf("kept are %v, %v", left, err)
 	}
