@@ -314,7 +314,7 @@ type QueueDocument struct {
 	Late    []Late        `json:"refused"`
 }
 
-// DamagedFile is a file of the queue that is no command.
+// DamagedFile is a file of the queue, or of its outcomes, that cannot be read.
 type DamagedFile struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
