@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"holdfast/internal/access"
@@ -112,7 +111,7 @@ func (h *house) lookAtPlan(ctx context.Context, last string) string {
 	if !h.events.Heard() {
 		return last
 	}
-	_, head, err := h.plan.Since(ctx, roadmap.Now, math.MaxInt32, func(event.Envelope) error { return nil })
+	_, head, err := h.plan.End(ctx, roadmap.Now)
 	if err != nil {
 		return last
 	}

@@ -121,10 +121,11 @@ func tailFile(e event.Envelope) remotetest.Change {
 // until waits until a program that runs in the background has written a text.
 func until(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), args[1]) {
-			return
-		}
+	if awaited(func() bool {
+		data, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(data), args[1])
+	}) {
+		return
 	}
 	data, _ := os.ReadFile(path)
 	ts.Fatalf("%s never said %s: %s", args[0], args[1], data)

@@ -129,7 +129,7 @@ type began struct {
 
 // run watches until ctx ends, which is no failure.
 func (w *watching) run(ctx context.Context, p *roadmap.Plan, behind bool) error {
-	seq, head, err := p.Since(ctx, roadmap.Now, 0, func(event.Envelope) error { return nil })
+	seq, head, err := p.End(ctx, roadmap.Now)
 	if err != nil {
 		return err
 	}

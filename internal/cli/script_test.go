@@ -63,24 +63,34 @@ func scripts(t *testing.T, dir string) testscript.Params {
 
 func serving(ts *testscript.TestScript, _ bool, args []string) {
 	path := filepath.Join(ts.MkAbs(args[0]), "desk", "serving.json")
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	if !awaited(func() bool {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
 		var s struct{ URL string }
-		if json.Unmarshal(data, &s) != nil {
-			continue
+		if err != nil || json.Unmarshal(data, &s) != nil {
+			return false
 		}
-		u := strings.TrimPrefix(s.URL, "http://")
-		addr, _, _ := strings.Cut(u, "/")
-		if c, err := net.Dial("tcp", addr); err == nil {
-			c.Close()
-			ts.Setenv("URL", s.URL)
-			return
+		addr, _, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), "/")
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return false
+		}
+		c.Close()
+		ts.Setenv("URL", s.URL)
+		return true
+	}) {
+		ts.Fatalf("no desk serves %s", args[0])
+	}
+}
+
+// awaited looks again and again until what another program does has come about, and
+// gives up after a minute.
+func awaited(look func() bool) bool {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if look() {
+			return true
 		}
 	}
-	ts.Fatalf("no desk serves %s", args[0])
+	return false
 }
 
 func listen(ts *testscript.TestScript, _ bool, args []string) {

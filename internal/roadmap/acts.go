@@ -36,35 +36,31 @@ func (p *Plan) Append(ctx context.Context, n event.Node, b event.Body, a Act) (A
 	if err != nil {
 		return Appended{}, withClose(err, closed.Close)
 	}
-	doc, err := answer(command, closed.Result[0], closed.Close)
-	return p.withHead(ctx, doc), err
+	return p.answer(ctx, command, closed.Result[0], closed.Close)
 }
 
-// withHead gives an answer about an event that was there before what to expect
-// next, which later events may have moved.
-func (p *Plan) withHead(ctx context.Context, doc Appended) Appended {
-	if doc.Outcome != "already_present" {
-		return doc
-	}
+// headOf is what to expect of a node next, whose event was there before: later ones
+// may have moved it. It is the event where nothing newer can be told.
+func (p *Plan) headOf(ctx context.Context, n event.Node, known event.ID) event.ID {
 	view, err := p.carrier.View(ctx)
 	if err != nil {
-		return doc
+		return known
 	}
 	defer view.Close()
-	if s, ok, err := view.State(doc.Node); err == nil && ok {
-		doc.Revision = s.Head
+	if s, ok, err := view.State(n); err == nil && ok {
+		return s.Head
 	}
-	return doc
+	return known
 }
 
 // answer is the document of an outcome, or the refusal that it is.
-func answer(c event.Command, o queue.Outcome, closed snapshot.Close) (Appended, error) {
+func (p *Plan) answer(ctx context.Context, c event.Command, o queue.Outcome, closed snapshot.Close) (Appended, error) {
 	doc := Appended{Node: c.Node, Key: c.Key, Attempts: o.Attempts, Close: closing(closed)}
 	switch e := o.Ended.(type) {
 	case queue.Appended:
 		doc.Outcome, doc.ID, doc.Revision, doc.Commit = "appended", e.ID, e.ID, e.Commit
 	case queue.AlreadyPresent:
-		doc.Outcome, doc.ID, doc.Revision, doc.Commit = "already_present", e.ID, e.ID, e.Commit
+		doc.Outcome, doc.ID, doc.Revision, doc.Commit = "already_present", e.ID, p.headOf(ctx, c.Node, e.ID), e.Commit
 	case queue.Queued:
 		doc.Outcome, doc.Why = "queued", e.Why
 	case queue.Unknown:
@@ -118,12 +114,12 @@ func (p *Plan) Open(ctx context.Context, n event.Node, o Opening, a Act) (Append
 	if err != nil {
 		return Appended{}, withClose(err, closed.Close)
 	}
-	doc, err := answer(first, closed.Result[0], closed.Close)
+	doc, err := p.answer(ctx, first, closed.Result[0], closed.Close)
 	if err != nil || doc.ID == "" {
 		return doc, err
 	}
 	for i, command := range commands[1:] {
-		link, err := answer(command, closed.Result[i+1], closed.Close)
+		link, err := p.answer(ctx, command, closed.Result[i+1], closed.Close)
 		if err != nil {
 			return doc, linkFailed(n, o.BlockedBy[i], err)
 		}
@@ -131,7 +127,7 @@ func (p *Plan) Open(ctx context.Context, n event.Node, o Opening, a Act) (Append
 			doc.Revision = link.Revision
 		}
 	}
-	return p.withHead(ctx, doc), nil
+	return doc, nil
 }
 
 // linkKey is the key of a link that belongs to an opening.
@@ -279,7 +275,7 @@ func (p *Plan) AppendAll(ctx context.Context, commands []event.Command) ([]Appen
 	}
 	out := make([]AppendedOrError, len(commands))
 	for i, o := range closed.Result {
-		out[i].Appended, out[i].Err = answer(commands[i], o, closed.Close)
+		out[i].Appended, out[i].Err = p.answer(ctx, commands[i], o, closed.Close)
 	}
 	return out, closing(closed.Close), nil
 }

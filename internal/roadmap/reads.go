@@ -112,23 +112,25 @@ func (r reading) mentions(s history.State, text string) (bool, error) {
 func (p *Plan) Show(ctx context.Context, fresh Freshness, n event.Node) (Node, error) {
 	var doc Node
 	close, err := p.read(ctx, fresh, func(r reading) error {
-		s, err := r.state(n)
+		s, events, err := r.history(n)
 		if err != nil {
 			return err
 		}
-		events, err := r.view.Events(n, "")
-		if err != nil {
-			return err
-		}
-		doc = r.node(s)
-		doc.Head = r.head()
-		if o, ok := history.Order(events).(history.Ordered); ok {
-			doc.detail(history.Details(o))
-		}
+		doc = r.whole(s, events)
 		return nil
 	})
 	doc.Close = closing(close)
 	return doc, err
+}
+
+// whole is the document of a node.
+func (r reading) whole(s history.State, events []event.Event) Node {
+	doc := r.node(s)
+	doc.Head = r.head()
+	if o, ok := history.Order(events).(history.Ordered); ok {
+		doc.detail(history.Details(o))
+	}
+	return doc
 }
 
 // node is the document of a node without what only its events have.
@@ -182,32 +184,43 @@ func (d *Node) detail(from history.Detail) {
 func (p *Plan) Log(ctx context.Context, fresh Freshness, n event.Node) (Log, error) {
 	var doc Log
 	close, err := p.read(ctx, fresh, func(r reading) error {
-		s, err := r.state(n)
+		s, events, err := r.history(n)
 		if err != nil {
 			return err
 		}
-		events, err := r.view.Events(n, "")
-		if err != nil {
-			return err
-		}
-		doc = Log{Node: n, Standing: standingOf(s.Standing), Events: []Entry{}, Head: r.head()}
-		switch o := history.Order(events).(type) {
-		case history.Ordered:
-			doc.add(o.Line(), false)
-			doc.add(o.Aside(), true)
-		case history.Unordered:
-			doc.add(history.Sorted(events), true)
-		}
+		doc = Log{Node: n, Standing: standingOf(s.Standing), Events: entries(events), Head: r.head()}
 		return nil
 	})
 	doc.Close = closing(close)
 	return doc, err
 }
 
-func (l *Log) add(events []event.Event, aside bool) {
-	for _, e := range events {
-		l.Events = append(l.Events, entry(e, aside))
+// history is a node's state and its events, in the order of the log.
+func (r reading) history(n event.Node) (history.State, []event.Event, error) {
+	s, err := r.state(n)
+	if err != nil {
+		return s, nil, err
 	}
+	events, err := r.view.Events(n, "")
+	return s, events, err
+}
+
+// entries is a node's events in the order of its history, and what has none last.
+func entries(events []event.Event) []Entry {
+	list := []Entry{}
+	add := func(events []event.Event, aside bool) {
+		for _, e := range events {
+			list = append(list, entry(e, aside))
+		}
+	}
+	switch o := history.Order(events).(type) {
+	case history.Ordered:
+		add(o.Line(), false)
+		add(o.Aside(), true)
+	case history.Unordered:
+		add(history.Sorted(events), true)
+	}
+	return list
 }
 
 func entry(e event.Event, aside bool) Entry {
@@ -237,6 +250,18 @@ func (p *Plan) Since(ctx context.Context, fresh Freshness, seq int64, each func(
 			seq = r.at.Seq
 		}
 		return err
+	})
+	head.Close = closing(close)
+	return seq, head, err
+}
+
+// End is the place of the newest event.
+func (p *Plan) End(ctx context.Context, fresh Freshness) (int64, Head, error) {
+	var head Head
+	var seq int64
+	close, err := p.read(ctx, fresh, func(r reading) error {
+		head, seq = r.head(), r.at.Seq
+		return nil
 	})
 	head.Close = closing(close)
 	return seq, head, err

@@ -168,7 +168,7 @@ func (p *Plan) boardOf(view *index.View) (*board, error) {
 	if b.refused, err = view.Refusals(); err != nil {
 		return nil, err
 	}
-	refused := b.refusedNodes()
+	refused := index.RefusedNodes(b.refused)
 	for _, s := range states {
 		if _, ok := refused[s.Node]; !ok {
 			b.states = append(b.states, s)
@@ -183,19 +183,9 @@ func (p *Plan) boardOf(view *index.View) (*board, error) {
 	return b, nil
 }
 
-func (b *board) refusedNodes() map[event.Node]index.Refusal {
-	nodes := map[event.Node]index.Refusal{}
-	for _, r := range b.refused {
-		if _, ok := nodes[r.Node]; !ok && r.Node != "" {
-			nodes[r.Node] = r
-		}
-	}
-	return nodes
-}
-
 // state is one node, or why there is none to show.
 func (b *board) state(n event.Node) (history.State, error) {
-	if r, ok := b.refusedNodes()[n]; ok {
+	if r, ok := index.RefusedNodes(b.refused)[n]; ok {
 		return history.State{}, problem.Refusal("node-refused", "Node %s cannot be read whole: at %s (%s), %s. The other nodes can.", n, r.Place, r.Step, r.Reason)
 	}
 	i, ok := b.byNode[n]

@@ -22,26 +22,11 @@ type Whole struct {
 func (p *Plan) Whole(ctx context.Context, fresh Freshness, n event.Node) (Whole, error) {
 	var doc Whole
 	close, err := p.read(ctx, fresh, func(r reading) error {
-		s, err := r.state(n)
+		s, events, err := r.history(n)
 		if err != nil {
 			return err
 		}
-		events, err := r.view.Events(n, "")
-		if err != nil {
-			return err
-		}
-		doc = Whole{Node: r.node(s), Events: []Entry{}, Around: map[event.Node]Row{}}
-		doc.Head = r.head()
-		l := Log{Events: doc.Events}
-		switch o := history.Order(events).(type) {
-		case history.Ordered:
-			doc.detail(history.Details(o))
-			l.add(o.Line(), false)
-			l.add(o.Aside(), true)
-		case history.Unordered:
-			l.add(history.Sorted(events), true)
-		}
-		doc.Events = l.Events
+		doc = Whole{Node: r.whole(s, events), Events: entries(events), Around: map[event.Node]Row{}}
 		doc.around(r)
 		return nil
 	})

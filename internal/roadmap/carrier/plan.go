@@ -65,9 +65,11 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 	ds := drafting{
 		view: view, states: map[event.Node]history.State{}, fresh: map[event.Node][]event.Event{},
 	}
-	if ds.refused, err = refusedNodes(view); err != nil {
+	unread, err := view.Refusals()
+	if err != nil {
 		return draft{}, err
 	}
+	ds.refused = index.RefusedNodes(unread)
 	seq := k.at.Seq
 	keys := map[event.Key]bool{}
 	for _, w := range p.waiting {
@@ -109,18 +111,6 @@ func (p *publication) plan(ctx context.Context) (draft, error) {
 func (ds drafting) leans(c event.Command) bool {
 	link, ok := c.Body.(event.Linked)
 	return len(ds.fresh[c.Node]) > 0 || ok && len(ds.fresh[link.To]) > 0
-}
-
-// refusedNodes is which nodes cannot be trusted to be whole.
-func refusedNodes(view *index.View) (map[event.Node]index.Refusal, error) {
-	list, err := view.Refusals()
-	nodes := map[event.Node]index.Refusal{}
-	for _, r := range list {
-		if _, ok := nodes[r.Node]; !ok && r.Node != "" {
-			nodes[r.Node] = r
-		}
-	}
-	return nodes, err
 }
 
 // lookUp asks whether the command is in the log already. It comes before all

@@ -213,6 +213,18 @@ func refusals(q querier) ([]Refusal, error) {
 	return list, rows.Err()
 }
 
+// RefusedNodes is which nodes cannot be trusted to be whole, each with the first
+// thing of it that could not be read.
+func RefusedNodes(list []Refusal) map[event.Node]Refusal {
+	nodes := map[event.Node]Refusal{}
+	for _, r := range list {
+		if _, ok := nodes[r.Node]; !ok && r.Node != "" {
+			nodes[r.Node] = r
+		}
+	}
+	return nodes
+}
+
 // Segments are the sealed files, in order.
 func (v *View) Segments() ([]Segment, error) {
 	rows, err := v.tx.Query(`SELECT number, object FROM segment ORDER BY number`)

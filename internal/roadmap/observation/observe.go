@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap"
-	"holdfast/internal/roadmap/event"
 	"holdfast/internal/roadmap/history"
 )
 
@@ -54,7 +52,7 @@ func read(ctx context.Context, plan *roadmap.Plan) (roadmap.List, int64, error) 
 		if err != nil {
 			return list, 0, err
 		}
-		seq, head, err := plan.Since(ctx, roadmap.AsOf, math.MaxInt32, func(event.Envelope) error { return nil })
+		seq, head, err := plan.End(ctx, roadmap.AsOf)
 		if err != nil || head.AsOf.Commit == list.AsOf.Commit {
 			return list, seq, err
 		}
