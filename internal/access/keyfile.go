@@ -3,17 +3,12 @@ package access
 import (
 	"encoding/base64"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/problem"
-
-	"golang.org/x/sys/unix"
 )
 
 // The key's file: the line keyHeader, then the secret as one line of padded
@@ -53,51 +48,46 @@ func LoadOrCreateKey(dir string) (Key, error) {
 func LoadKey(dir string) (Key, error) { return loadKey(filepath.Join(dir, KeyFile)) }
 
 func loadKey(path string) (Key, error) {
-	// Non-blocking, so that a planted pipe cannot stop the start.
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return Key{}, err
-	case errors.Is(err, unix.ELOOP):
-		return Key{}, problem.Refusal("key-kind", "The operator's key %q is a link, and is not followed.", path).Because(err)
-	case err != nil:
-		return Key{}, problem.Refusal("key-unreadable", "The operator's key %q cannot be opened.", path).Because(err)
-	}
-	defer f.Close()
-	if err := checkKeyFile(f, path); err != nil {
-		return Key{}, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, int64(keyFileSize)+1))
+	d, err := durable.OpenDir(filepath.Dir(path))
 	if err != nil {
-		return Key{}, problem.Refusal("key-unreadable", "The operator's key %q cannot be read.", path).Because(err)
+		return Key{}, keyTrouble(path, err)
+	}
+	defer d.Close()
+	text, err := d.ReadPrivate(filepath.Base(path), int64(keyFileSize))
+	if err != nil {
+		return Key{}, keyTrouble(path, err)
 	}
 	secret, ok := parseKeyFile(string(text))
 	if !ok {
-		return Key{}, problem.Refusal("key-damaged", "The operator's key %q is empty, cut short or changed.", path).
-			WithHint("put back a copy, or delete it to get a new one, which signs everybody out")
+		return Key{}, keyDamaged(path)
 	}
 	return newKey(secret), nil
 }
 
-// checkKeyFile asks the opened file, not the path, whether it is ours alone.
-func checkKeyFile(f *os.File, path string) error {
-	info, err := f.Stat()
-	if err != nil {
-		return problem.Refusal("key-unreadable", "The operator's key %q cannot be looked at.", path).Because(err)
-	}
-	if !info.Mode().IsRegular() {
-		return problem.Refusal("key-kind", "The operator's key %q is no regular file.", path)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(stat.Uid) != os.Geteuid() {
-		return problem.Refusal("key-owner", "The operator's key %q belongs to another user.", path).
+// keyTrouble is why the key at path cannot be read, in words.
+func keyTrouble(path string, err error) error {
+	var exposed *durable.Exposed
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return err
+	case errors.Is(err, durable.ErrNotRegular):
+		return problem.Refusal("key-kind", "The operator's key %q is no regular file; links are not followed.", path).Because(err)
+	case errors.Is(err, durable.ErrNotOwner):
+		return problem.Refusal("key-owner", "The operator's key %q belongs to another user.", path).Because(err).
 			WithHint("start holdfast as the user that the key belongs to")
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return problem.Refusal("key-mode", "The operator's key %q is open to others: its mode is %#o.", path, mode).
+	case errors.As(err, &exposed):
+		return problem.Refusal("key-mode", "The operator's key %q is %s.", path, exposed).Because(err).
 			WithHint("chmod 600 %q; if others may have read it, delete it to get a new one, which signs everybody out", path)
+	case errors.Is(err, durable.ErrTooLarge):
+		return keyDamaged(path)
+	default:
+		return problem.Refusal("key-unreadable", "The operator's key %q cannot be read.", path).Because(err)
 	}
-	return nil
+}
+
+func keyDamaged(path string) error {
+	return problem.Refusal("key-damaged", "The operator's key %q is empty, cut short or changed.", path).
+		WithHint("put back a copy, or delete it to get a new one, which signs everybody out")
 }
 
 func parseKeyFile(text string) (secret [secretSize]byte, ok bool) {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 )
 
@@ -117,30 +118,11 @@ func linkTo(text string) func(string) error {
 	}
 }
 
-// Red when: checkKeyFile does not compare the owner.
+// Red when: keyTrouble has no arm for another owner.
 func TestAKeyOfAnotherUserIsRefused(t *testing.T) {
-	f, err := os.Open(ofAnotherUser(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := checkKeyFile(f, f.Name()); step(err) != "key-owner" {
+	if err := keyTrouble("operator.key", durable.ErrNotOwner); step(err) != "key-owner" {
 		t.Error(err)
 	}
-}
-
-// ofAnotherUser is a file that we may read and do not own: one of the system's,
-// or where those are ours, one that root gives away.
-func ofAnotherUser(t *testing.T) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		return "/bin/sh"
-	}
-	path := filepath.Join(t.TempDir(), KeyFile)
-	if err := errors.Join(write(formatKeyFile([secretSize]byte{1}), 0o600)(path), os.Chown(path, 12345, -1)); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // Red when: the mode or the way out is dropped from the words.

@@ -16,17 +16,51 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrTooLarge: the file is larger than its reader allows.
 	ErrTooLarge = errors.New("larger than allowed")
+	// ErrNotOwner: a secret belongs to another user.
+	ErrNotOwner = errors.New("belongs to another user")
 )
+
+// Exposed: others than its owner can read or change a secret.
+type Exposed struct{ Mode fs.FileMode }
+
+// Error says its mode.
+func (e *Exposed) Error() string { return fmt.Sprintf("open to others: its mode is %#o", e.Mode) }
 
 // ReadFile reads name in d, at most limit bytes. Absent is [fs.ErrNotExist];
 // empty is no error. What is no regular file is [ErrNotRegular], and neither
 // followed nor waited for; a larger one is [ErrTooLarge].
 func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
+	return d.read(name, limit, func(*os.File) error { return nil })
+}
+
+// ReadPrivate is ReadFile for a secret: one that belongs to another user is
+// [ErrNotOwner], and one whose mode opens it to anybody else is [*Exposed].
+func (d *Dir) ReadPrivate(name string, limit int64) ([]byte, error) {
+	return d.read(name, limit, func(f *os.File) error {
+		var stat unix.Stat_t
+		if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
+			return err
+		}
+		switch {
+		case int(stat.Uid) != os.Geteuid():
+			return &fs.PathError{Op: "read", Path: name, Err: ErrNotOwner}
+		case stat.Mode&0o077 != 0:
+			return &fs.PathError{Op: "read", Path: name, Err: &Exposed{fs.FileMode(stat.Mode & 0o777)}}
+		}
+		return nil
+	})
+}
+
+// read reads name in d once it is open and check has nothing against it.
+func (d *Dir) read(name string, limit int64, check func(*os.File) error) ([]byte, error) {
 	f, err := d.openRegular(name, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if err := check(f); err != nil {
+		return nil, err
+	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err
