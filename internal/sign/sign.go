@@ -251,7 +251,10 @@ func (e Envelope) Verify(keys ...Public) ([]byte, error) {
 	if len(keys) == 0 || len(keys) != len(e.signed) {
 		return nil, problem.Refusal("envelope-signer", "The document has %d signatures; %d are asked for.", len(e.signed), len(keys))
 	}
-	for _, k := range keys {
+	for n, k := range keys {
+		if slices.Contains(keys[:n], k) {
+			return nil, problem.Refusal("envelope-signer", "The key %s is asked for twice.", k)
+		}
 		i := slices.IndexFunc(e.signed, func(s signed) bool { return s.keyID == k.ID() })
 		if i < 0 {
 			return nil, problem.Refusal("envelope-signer", "The document is not signed by the key %s.", k)
