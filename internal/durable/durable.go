@@ -111,6 +111,19 @@ func (d *Dir) settleDir(name string, cause error) error {
 	return unknown(name, StepMakeDir, cause)
 }
 
+// Reopen holds d's folder open once more, to be closed on its own.
+func (d *Dir) Reopen() (*Dir, error) {
+	other, err := FromFile(d.file)
+	if err != nil {
+		return nil, err
+	}
+	other.Faults = d.Faults
+	return other, nil
+}
+
+// Sync makes the names in d durable, whoever put them there.
+func (d *Dir) Sync() error { return d.do(StepSyncDir, d.file.Sync) }
+
 // Name is the path that d was opened with, for messages only.
 func (d *Dir) Name() string { return d.file.Name() }
 

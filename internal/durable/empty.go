@@ -95,6 +95,15 @@ func (d *Dir) mode(name string) (fs.FileMode, error) {
 	}
 }
 
+// Mode is what kind of thing name in d is: 0 for a regular file, [fs.ModeDir] for a
+// folder, [fs.ModeIrregular] for all else, a link among it.
+func (d *Dir) Mode(name string) (fs.FileMode, error) {
+	if err := checkName(name); err != nil {
+		return 0, err
+	}
+	return d.mode(name)
+}
+
 // IsDir reports whether name in d is a folder: no link to one.
 func (d *Dir) IsDir(name string) (bool, error) {
 	if err := checkName(name); err != nil {
