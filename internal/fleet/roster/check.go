@@ -95,7 +95,7 @@ func (r *Roster) check() error {
 func (c *checker) head(r *Roster) {
 	c.must(r.Schema == Schema, "its schema is %q, not %q", r.Schema, Schema)
 	c.must(r.Revision >= 1, "its revision is 0")
-	c.must(len(r.Writes) >= 1 && len(r.Writes) <= maxWrites && uint64(len(r.Writes)) <= r.Revision, "it names %d writes", len(r.Writes))
+	c.must(uint64(len(r.Writes)) == min(r.Revision, maxWrites), "it names %d writes at revision %d", len(r.Writes), r.Revision)
 	for i, w := range r.Writes {
 		c.must(hex32.MatchString(w), "%q is no id of a write", w)
 		c.must(!slices.Contains(r.Writes[:i], w), "the write %s is named twice", w)

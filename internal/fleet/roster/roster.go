@@ -177,13 +177,14 @@ func (r *Roster) Clone() *Roster {
 // Advance makes r, a changed copy of a version, the version after it: prev is
 // the digest of that version's bytes, write the random id of this write.
 func (r *Roster) Advance(prev, write string, at time.Time) {
-	r.Revision++
-	r.PrevSHA256 = prev
-	r.WrittenAt = stamp(at)
-	r.Writes = append(r.Writes, write)
-	if extra := len(r.Writes) - maxWrites; extra > 0 {
-		r.Writes = slices.Delete(r.Writes, 0, extra)
-	}
+	writes := append(slices.Clone(r.Writes), write)
+	r.Follow(prev, writes[max(0, len(writes)-maxWrites):], r.Revision+1, at)
+}
+
+// Follow makes r a version that follows the one whose digest is prev, with these
+// writes and this revision.
+func (r *Roster) Follow(prev string, writes []string, revision uint64, at time.Time) {
+	r.PrevSHA256, r.Writes, r.Revision, r.WrittenAt = prev, writes, revision, stamp(at)
 }
 
 // Live is the row of the box called id that is not retired, and its enrollment.

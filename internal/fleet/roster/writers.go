@@ -15,10 +15,11 @@ import (
 // to write.
 var ErrUnchanged = errors.New("the roster says so already")
 
-// New is the first version of a roster, of the store that is called bucket.
-func New(bucket, write string, limit time.Duration, at time.Time) *Roster {
+// New is what the first version is a change of: the roster of the store that is called
+// bucket, in which nothing stands.
+func New(bucket string, limit time.Duration) *Roster {
 	return &Roster{
-		Schema: Schema, Revision: 1, Writes: []string{write}, WrittenAt: stamp(at), Bucket: bucket, RequestLimitNS: int64(limit),
+		Schema: Schema, Bucket: bucket, RequestLimitNS: int64(limit),
 		Boxes: map[string]Box{}, Holds: map[string]Hold{}, Activations: map[string]Activation{},
 		EnrollmentAttempts: map[string]Attempt{}, Consoles: map[string]Console{}, Regions: map[string]Region{},
 	}

@@ -1,0 +1,100 @@
+package rosterstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"holdfast/internal/bucket"
+	"holdfast/internal/problem"
+	"holdfast/internal/sign"
+)
+
+// Candidates are the versions in the log that can be restored, the newest first:
+// those that can be verified, whether they ever were the roster or not.
+func (s *Store) Candidates(ctx context.Context) ([]*Version, error) {
+	keys, err := s.bucket.List(ctx, logPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var found []*Version
+	for i := len(keys) - 1; i >= 0; i-- {
+		_, rest, _ := strings.Cut(keys[i].String(), ".")
+		if v, err := s.entry(ctx, keys[i], strings.TrimSuffix(rest, ".json")); err == nil {
+			found = append(found, v)
+		}
+	}
+	return found, nil
+}
+
+// Restore makes the contents of an old version, one of [Store.Candidates], the roster
+// again: signed by the root key, over whatever stands there, and under a revision
+// above each that this party has verified or finds in the log, and above the one that
+// is given: the highest that any box reports.
+//
+// What a box's work is bound to moves as the contents move. Every change after the
+// old version is undone, quarantines too.
+func (s *Store) Restore(ctx context.Context, root sign.Key, old *Version, above uint64) (*Version, error) {
+	highest, _, err := s.memory.Highest()
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := s.Candidates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	revision := max(above, highest, old.Revision)
+	for _, c := range candidates {
+		revision = max(revision, c.Revision)
+	}
+	v := &Version{Roster: old.Clone(), Restored: true}
+	v.Follow(old.Digest, freshWrites(revision+1), revision+1, s.now())
+	c := &swap{store: s, key: root}
+	data, err := c.seal(v, purposeRestore)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.replace(ctx, logging{s.bucket, c}, data); err != nil {
+		return nil, err
+	}
+	return v, s.learn(v)
+}
+
+// freshWrites are the writes that a restored roster names: it goes on from none.
+func freshWrites(revision uint64) []string {
+	ids := make([]string, min(revision, bucket.MaxWrites))
+	for i := range ids {
+		ids[i] = string(bucket.NewWriteID())
+	}
+	return ids
+}
+
+// replace puts data where the roster is, whatever is there.
+func (s *Store) replace(ctx context.Context, l logging, data []byte) error {
+	key, err := bucket.ParseKey(Key)
+	if err != nil {
+		return err
+	}
+	reading, err := s.bucket.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	var cause error
+	switch e := l.Put(ctx, key, data, reading.Unmoved()).(type) {
+	case bucket.Done:
+		return nil
+	case bucket.Failed:
+		return e.Cause
+	case bucket.Refused:
+		cause = e.Cause
+	case bucket.Unknown:
+		cause = e.Cause
+	}
+	now, err := s.bucket.Get(ctx, key)
+	if found, ok := now.(bucket.Found); err == nil && ok && bytes.Equal(found.Data, data) {
+		return nil
+	}
+	return problem.New(problem.Unknown, "restore-unknown", "Whether the roster was restored cannot be told.").
+		WithHint("look at it: holdfast fleet boxes; restoring again is safe").Because(fmt.Errorf("%w; %w", cause, err))
+}
