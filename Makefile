@@ -25,7 +25,7 @@ ARGS   ?=
 # Enumerations of other people have members that are none of our business.
 FOREIGN := ^(reflect|go/|golang\.org/|net/|os|io/|syscall|encoding/|image/|github\.com/)
 
-.PHONY: build run check test long smoke bench clean format lint cross unit race perm browser images tools
+.PHONY: build run check test long smoke bench clean format lint cross unit race perm browser images tools s3
 
 # Without cgo: one static file, which also starts faster.
 build:
@@ -81,7 +81,7 @@ cross:
 	GOOS=linux GOARCH=arm64 go build ./...
 	GOOS=darwin GOARCH=arm64 go build ./...
 
-unit:
+unit: s3
 	go test ./...
 
 # The packages that start goroutines, in their code or in their tests. Each test is
@@ -105,5 +105,9 @@ browser:
 images:
 	HOLDFAST_README_IMAGES=$(CURDIR)/docs/images go test -count=1 -tags browser -run Readme ./internal/browsertest
 
-tools:
+tools: s3
 	scripts/install-test-tools
+
+# The S3 server that the tests of the object store talk to.
+s3:
+	scripts/install-s3

@@ -9,7 +9,7 @@ import (
 // first does act with the first request of the kind, and lets all others pass.
 func first(kind Kind, act Act) func(Request) Act {
 	return func(r Request) Act {
-		if r == (Request{kind, 1}) {
+		if r == (Request{Kind: kind, Number: 1}) {
 			return act
 		}
 		return Pass{}
@@ -103,7 +103,7 @@ func TestADelayedPushCanBeLostAfterwards(t *testing.T) {
 func TestAWithheldAnswerIsOfAPushThatHappened(t *testing.T) {
 	p, c := NewProxy(t, HTTP(t)), newCaller(t)
 	release := make(chan struct{})
-	p.Plan(first(Push, Withhold{release}))
+	p.Plan(first(Push, Withhold{Until: release}))
 	done, _ := c.begin(p.URL)
 	<-p.Served(Push, 1)
 	wantTip(t, p.Repository, c.Tip("work"))
@@ -121,7 +121,7 @@ func TestAWithheldAnswerIsOfAPushThatHappened(t *testing.T) {
 // Red when: Proxy.await waits only for its channel.
 func TestWhatIsNeverReleasedEndsWithTheTest(t *testing.T) {
 	never := make(chan struct{})
-	for _, act := range []Act{Delay{Until: never}, Withhold{never}} {
+	for _, act := range []Act{Delay{Until: never}, Withhold{Until: never}} {
 		t.Run(fmt.Sprintf("%T", act), func(t *testing.T) {
 			p := NewProxy(t, HTTP(t))
 			p.Plan(first(PushRefs, act))
@@ -160,7 +160,7 @@ func TestOfPushesAtOnceExactlyThePlannedOneIsDropped(t *testing.T) {
 	const writers = 8
 	p, c := NewProxy(t, HTTP(t)), newCaller(t)
 	p.Plan(func(r Request) Act {
-		if r == (Request{Push, 5}) {
+		if r == (Request{Kind: Push, Number: 5}) {
 			return Drop{}
 		}
 		return Pass{}

@@ -54,9 +54,12 @@ func New(root *durable.Dir) *Store {
 }
 
 // Get reads the file of key.
-func (s *Store) Get(_ context.Context, key bucket.Key) (bucket.Reading, error) {
+func (s *Store) Get(ctx context.Context, key bucket.Key) (bucket.Reading, error) {
 	if err := bucket.CheckGet(key); err != nil {
 		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, unreadable(key, err)
 	}
 	folder, name := path.Split(key.String())
 	d, err := s.open(folder)
@@ -89,6 +92,9 @@ func look(d *durable.Dir, key bucket.Key, name string) (bucket.Reading, error) {
 func (s *Store) Put(ctx context.Context, key bucket.Key, data []byte, on bucket.Condition) bucket.Ending {
 	if err := bucket.CheckPut(key, data, on); err != nil {
 		return bucket.Failed{Cause: err}
+	}
+	if err := ctx.Err(); err != nil {
+		return bucket.Failed{Cause: unwritable(key, err)}
 	}
 	folder, name := path.Split(key.String())
 	d, err := s.make(folder)
@@ -135,7 +141,16 @@ func ending(key bucket.Key, data []byte, err error) bucket.Ending {
 
 // open opens a folder of objects.
 func (s *Store) open(folder string) (*durable.Dir, error) {
-	return s.walk(folder, func(d *durable.Dir, name, _ string) (*durable.Dir, error) { return d.Sub(name) })
+	return s.walk(folder, func(d *durable.Dir, name, _ string) (*durable.Dir, error) {
+		sub, err := d.Sub(name)
+		if !errors.Is(err, unix.ENOTDIR) {
+			return sub, err
+		}
+		if mode, looked := d.Mode(name); looked == nil && mode.IsRegular() {
+			return nil, fs.ErrNotExist // an object: nothing lies below it
+		}
+		return nil, err
+	})
 }
 
 // make opens a folder of objects and makes what is missing of it. Each folder is

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast/internal/bucket"
+	"holdfast/internal/bucket/buckettest"
 	"holdfast/internal/bucket/dirbucket"
 	"holdfast/internal/durable"
 )
@@ -18,32 +19,10 @@ func open(t *testing.T, folder string) *dirbucket.Store {
 	return dirbucket.New(d)
 }
 
-func key(t *testing.T, name string) bucket.Key {
-	t.Helper()
-	k, err := bucket.ParseKey(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-func TestAWriteNeedsWhatWasRead(t *testing.T) {
-	s, k := open(t, t.TempDir()), key(t, "control/roster.json")
-	first, ok := s.Put(t.Context(), k, []byte("a"), bucket.Absent{}).(bucket.Done)
-	if !ok {
-		t.Fatal("the first write did not come through")
-	}
-	if e, ok := s.Put(t.Context(), k, []byte("b"), bucket.Absent{}).(bucket.Refused); !ok {
-		t.Errorf("created twice: %v", e)
-	}
-	if e, ok := s.Put(t.Context(), k, []byte("b"), bucket.At(first)).(bucket.Done); !ok {
-		t.Errorf("not replaced: %v", e)
-	}
-	if e, ok := s.Put(t.Context(), k, []byte("c"), bucket.At(first)).(bucket.Refused); !ok {
-		t.Errorf("replaced on an old version: %v", e)
-	}
-	keys, err := s.List(t.Context(), "control/")
-	if err != nil || len(keys) != 1 || keys[0] != k {
-		t.Errorf("listed %v, %v", keys, err)
-	}
+// Red when: Put compares nothing, or compares without the lock.
+func TestAStoreInAFolder(t *testing.T) {
+	buckettest.Run(t, func(t *testing.T) [2]bucket.Store {
+		folder := t.TempDir()
+		return [2]bucket.Store{open(t, folder), open(t, folder)}
+	})
 }
