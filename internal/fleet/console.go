@@ -1,0 +1,224 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"holdfast/internal/bucket"
+	"holdfast/internal/durable"
+	"holdfast/internal/fleet/roster"
+	"holdfast/internal/fleet/rosterstore"
+	"holdfast/internal/problem"
+	"holdfast/internal/sign"
+)
+
+// What a fleet begins with.
+const (
+	// RequestLimit is how long one call of the store may take.
+	RequestLimit = 30 * time.Second
+	firstConsole = "main"
+	firstRegion  = "home"
+)
+
+// Console writes the roster of a fleet and reads it out. Open one with
+// [OpenConsole] and close it after the last call. It is safe for concurrent use.
+type Console struct {
+	party
+	key sign.Key
+	now func() time.Time
+}
+
+// ErrNoFleet: the home is no console of a fleet.
+var ErrNoFleet error = problem.New(problem.Gone, "fleet-absent", "This home is no console of a fleet. Nothing was changed.").
+	WithHint("holdfast fleet init begins a fleet here")
+
+// OpenConsole opens the console of a home. It creates nothing but the folder for
+// what it verifies. A home that is none is [ErrNoFleet].
+func OpenConsole(h Home) (*Console, error) {
+	p, err := h.openParty(h.Console)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoFleet
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, err := sign.ReadKey(p.dir, consoleKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = problem.Refusal("console-key", "The console's key %q in %q is gone. Nothing was changed.", consoleKey, p.dir.Name()).WithHint("put back a copy")
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return &Console{party: *p, key: key, now: time.Now}, nil
+}
+
+// Begun is what came of beginning a fleet.
+type Begun struct {
+	Store    string `json:"store"`
+	Bucket   string `json:"bucket"`
+	Root     string `json:"root"` // the public key
+	Console  string `json:"console"`
+	Region   string `json:"region"`
+	Revision uint64 `json:"revision"`
+}
+
+// Init begins a fleet: at the address of a store, which is tried first, or in the home
+// itself. It makes the keys and the first roster. What was begun and cut off is gone on
+// with by asking again.
+func Init(ctx context.Context, h Home, address string) (Begun, error) {
+	if address == Embedded {
+		if err := os.Mkdir(h.Bucket, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return Begun{}, problem.New(problem.Failed, "home", "The folder %q cannot be made: %s.", h.Bucket, problem.Words(err)).Because(err)
+		}
+	}
+	store, done, err := h.openStore(address)
+	if err != nil {
+		return Begun{}, err
+	}
+	defer done()
+	if err := bucket.Probe(ctx, store); err != nil {
+		return Begun{}, err
+	}
+	d, err := makeFolder(h.Console)
+	if err != nil {
+		return Begun{}, err
+	}
+	defer d.Close()
+	if err := begin(d, address); err != nil {
+		return Begun{}, err
+	}
+	// A crash from here on: the keys and fleet.json are there, and the roster is made
+	// by asking again.
+	c, err := OpenConsole(h)
+	if err != nil {
+		return Begun{}, err
+	}
+	defer c.Close()
+	return c.begin(ctx)
+}
+
+// begin makes the keys and fleet.json, or finds them.
+func begin(d *durable.Dir, address string) error {
+	root, err := sign.ReadOrCreateKey(d, rootKey)
+	if err != nil {
+		return err
+	}
+	if _, err := sign.ReadOrCreateKey(d, consoleKey); err != nil {
+		return err
+	}
+	was, err := readPlace(d)
+	if errors.Is(err, fs.ErrNotExist) {
+		return place{Schema: placeSchema, Store: address, Bucket: randomName(), Root: root.Public(), Console: firstConsole}.create(d)
+	}
+	if err == nil && was.Store != address {
+		err = problem.Refusal("fleet-present", "This home is a console of the fleet at %s. Nothing was changed.", was.Store)
+	}
+	return err
+}
+
+func randomName() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// begin writes the first roster.
+func (c *Console) begin(ctx context.Context) (Begun, error) {
+	root, err := sign.ReadKey(c.dir, rootKey)
+	if err != nil {
+		return Begun{}, err
+	}
+	grant, err := rosterstore.Grant(root, c.place.Bucket, c.place.Console, c.key.Public())
+	if err != nil {
+		return Begun{}, err
+	}
+	v, err := c.roster.Init(ctx, c.key, func() (*roster.Roster, error) {
+		r, at := roster.New(c.place.Bucket, RequestLimit), c.now()
+		return r, errors.Join(r.EnrollConsole(c.place.Console, c.key.Public().String(), grant, at),
+			r.ConfigureRegion(firstRegion, "", RequestLimit, at), r.SetHome(firstRegion))
+	})
+	if err != nil {
+		return Begun{}, err
+	}
+	return Begun{c.place.Store, c.place.Bucket, c.place.Root.String(), c.place.Console, firstRegion, v.Revision}, nil
+}
+
+// Written is what a change of the roster came to.
+type Written struct {
+	Revision uint64 `json:"revision"`
+	// Changed is false where the roster said so already.
+	Changed bool `json:"changed"`
+	// Moved are the boxes whose binding the change moved: what was installed on them
+	// before is refused from now on.
+	Moved []Moved `json:"moved"`
+}
+
+// Moved is a binding that moved; From is empty for a box that is new.
+type Moved struct {
+	BoxID      string `json:"box_id"`
+	Enrollment string `json:"enrollment"`
+	From       string `json:"from,omitempty"`
+	To         string `json:"to"`
+}
+
+// Consent says whether a change may strand what is installed.
+type Consent bool
+
+const (
+	// Ask refuses a change that moves the binding of a box that is enrolled, and names
+	// the boxes.
+	Ask Consent = false
+	// Granted was shown them, or does not want to be.
+	Granted Consent = true
+)
+
+// write changes the roster, if the one who asked agrees to what the change strands.
+func (c *Console) write(ctx context.Context, consent Consent, change func(*roster.Roster) error) (Written, error) {
+	var moves []roster.Move
+	changed := false
+	v, err := c.roster.Update(ctx, c.key, func(r *roster.Roster) error {
+		before := r.Clone()
+		moves, changed = nil, false
+		if err := change(r); err != nil {
+			return err
+		}
+		changed, moves = true, roster.Moves(before, r)
+		if consent == Ask {
+			return strands(moves)
+		}
+		return nil
+	})
+	if err != nil {
+		return Written{}, err
+	}
+	w := Written{Revision: v.Revision, Changed: changed, Moved: []Moved{}}
+	for _, m := range moves {
+		w.Moved = append(w.Moved, Moved(m))
+	}
+	return w, nil
+}
+
+// strands refuses a change that nobody has agreed to.
+func strands(moves []roster.Move) error {
+	var names string
+	for _, m := range moves {
+		if m.From == "" {
+			continue
+		}
+		if names != "" {
+			names += ", "
+		}
+		names += m.BoxID
+	}
+	if names == "" {
+		return nil
+	}
+	return problem.Refusal("not-confirmed", "This moves the binding of %s: what is installed there may be stopped, and is never started again under the old one. Nothing was changed.", names).
+		WithHint("say it again with --yes")
+}
