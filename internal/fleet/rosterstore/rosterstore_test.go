@@ -170,7 +170,10 @@ func TestAnOldOrAnotherRosterIsRefused(t *testing.T) {
 		if v, err := s.Read(t.Context()); step(err) != c.step || (v == nil) != (err != nil) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := s.Update(t.Context(), f.console, label("x")); c.step != "<nil>" && step(err) != c.step {
+		if c.step == "<nil>" {
+			continue // an update would be one
+		}
+		if _, err := s.Update(t.Context(), f.console, label("x")); step(err) != c.step {
 			t.Errorf("%s, an update: %v", name, err)
 		}
 	}
