@@ -3,6 +3,7 @@ package bucket
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -28,14 +29,19 @@ const racers = 16
 // could not be tried. No error is no proof: a race that a store loses now and
 // then it may win here.
 //
-// Each call leaves one small object, since nothing is ever deleted.
+// Each call leaves two small objects, since nothing is ever deleted.
 func Probe(ctx context.Context, s Store) error {
 	p := probe{ctx: ctx, store: s}
-	var err error
-	if p.key, err = ParseKey("probe/" + string(NewWriteID())); err != nil {
+	name := "probe/" + string(NewWriteID())
+	var err, failed error
+	p.key, err = ParseKey(name)
+	p.other, failed = ParseKey(name + "-race")
+	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
-	for _, step := range []func() error{p.create, p.createAgain, p.replace, p.replaceStale, p.replaceAbsent, p.raceToReplace, p.listed} {
+	for _, step := range []func() error{
+		p.create, p.createAgain, p.replace, p.replaceStale, p.replaceAbsent, p.listed, p.raceToCreate, p.raceToReplace,
+	} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -48,31 +54,31 @@ type probe struct {
 	ctx   context.Context
 	store Store
 	key   Key
+	other Key // for the races
 
 	old, now Version // of what was written before, and last
 	data     []byte  // written last
 }
 
-// create lets several writers create one object.
-func (p *probe) create() error { return p.race("created", Absent{}) }
+// create writes on nothing.
+func (p *probe) create() error { return p.mustTake([]byte("created"), Absent{}) }
 
-// raceToReplace lets several writers replace it.
-func (p *probe) raceToReplace() error { return p.race("replaced", At{p.now}) }
+// replace writes on what is there.
+func (p *probe) replace() error { return p.mustTake([]byte("replaced"), At{p.now}) }
 
 // createAgain tries to create it once more.
 func (p *probe) createAgain() error {
 	return p.mustRefuse(StepCreateOnly, "it replaced an object by a write that was only to create one (If-None-Match)", p.key, Absent{})
 }
 
-// replace writes on what is there.
-func (p *probe) replace() error {
-	data := []byte("replaced in sequence")
-	switch e := p.store.Put(p.ctx, p.key, data, At{p.now}).(type) {
+// mustTake sends a write whose condition holds.
+func (p *probe) mustTake(data []byte, on Condition) error {
+	switch e := p.store.Put(p.ctx, p.key, data, on).(type) {
 	case Done:
 		p.old, p.now, p.data = p.now, e.Version, data
-		return p.readBack()
+		return p.readBack(p.key)
 	case Refused:
-		return p.refuse(StepReadBack, "it did not take a write on the version that it had just given", e.Cause)
+		return p.refuse(StepReadBack, "it did not take a write whose condition held", e.Cause)
 	case Failed:
 		return p.cannot(e.Cause)
 	case Unknown:
@@ -88,12 +94,14 @@ func (p *probe) replaceStale() error {
 
 // replaceAbsent writes on an object that is not there.
 func (p *probe) replaceAbsent() error {
-	none, err := ParseKey(p.key.String() + "-none")
-	if err != nil {
-		return err
-	}
-	return p.mustRefuse(StepIfMatchAbsent, "it created an object by a write that was only to replace one (If-Match on an absent key)", none, At{p.now})
+	return p.mustRefuse(StepIfMatchAbsent, "it created an object by a write that was only to replace one (If-Match on an absent key)", p.other, At{p.now})
 }
+
+// raceToCreate lets several writers create one object.
+func (p *probe) raceToCreate() error { return p.race("created", Absent{}) }
+
+// raceToReplace lets several writers replace it.
+func (p *probe) raceToReplace() error { return p.race("replaced", At{p.now}) }
 
 // mustRefuse sends a write whose condition does not hold, and looks that it had no
 // effect, whatever was answered.
@@ -128,7 +136,7 @@ func (p *probe) race(what string, on Condition) error {
 	endings := make([]Ending, racers)
 	data := func(i int) []byte { return fmt.Appendf(nil, "%s by %d of %d", what, i, racers) }
 	for i := range racers {
-		all.Go(func() { endings[i] = p.store.Put(p.ctx, p.key, data(i), on) })
+		all.Go(func() { endings[i] = p.store.Put(p.ctx, p.other, data(i), on) })
 	}
 	all.Wait()
 	winners := 0
@@ -147,12 +155,12 @@ func (p *probe) race(what string, on Condition) error {
 	if winners != 1 {
 		return p.refuse(StepWinners, fmt.Sprintf("of %d writes at the same time, of which one may win, it acknowledged %d", racers, winners), nil)
 	}
-	return p.readBack()
+	return p.readBack(p.other)
 }
 
-// readBack reads what was acknowledged.
-func (p *probe) readBack() error {
-	reading, err := p.store.Get(p.ctx, p.key)
+// readBack reads what was acknowledged under key.
+func (p *probe) readBack(key Key) error {
+	reading, err := p.store.Get(p.ctx, key)
 	if err != nil {
 		return p.cannot(err)
 	}
@@ -176,7 +184,7 @@ func (p *probe) listed() error {
 
 // refuse names a fault of the store.
 func (p *probe) refuse(step, fault string, cause error) error {
-	return problem.Refusal(step, "the store cannot be used: when it was tried, %s; nothing but a small object under probe/ was written", fault).
+	return problem.Refusal(step, "the store cannot be used: when it was tried, %s; nothing but small objects under probe/ was written", fault).
 		WithHint("use a store that honours If-Match and If-None-Match").Because(cause)
 }
 

@@ -80,10 +80,10 @@ func (e *Unsettled) words() *problem.Error {
 // [Failed] it reads, and what the object says decides ([Settle]). A refusal may
 // be the echo of a request that was delivered twice, the first time with effect.
 // While the object is still what was read, it sends the same bytes on the same
-// condition again, whatever the store answered: whichever copy arrives, it is the
+// content again, whatever the store answered: whichever copy arrives, it is the
 // one write, and when the object has moved the others are dead.
 //
-// It goes on until ctx ends, pausing longer each time, by chance, so that many
+// It goes on until ctx ends, which should have a deadline, pausing longer each time, by chance, so that many
 // writers of one object get out of each other's way.
 func Update[T any](ctx context.Context, s Store, key Key, codec Codec[T], change Change[T]) (Updated[T], error) {
 	u := update[T]{store: s, key: key, codec: codec, change: change}
@@ -137,9 +137,9 @@ func (u *update[T]) read(ctx context.Context) (state[T], error) {
 	return state[T]{}, fmt.Errorf("a reading of another kind: %T", reading)
 }
 
-// write is a write about to be sent: always the same bytes on the same condition.
+// write is a write about to be sent: always the same bytes on the same content.
 type write[T any] struct {
-	base  state[T]
+	on    Condition
 	next  Updated[T]
 	bytes []byte
 	// loose: a copy of it was sent, and not provably without effect.
@@ -155,7 +155,7 @@ func (u *update[T]) attempt(ctx context.Context, base state[T]) (done bool, now 
 		return true, state[T]{}, nil
 	}
 	for err == nil {
-		switch e := u.store.Put(ctx, u.key, w.bytes, base.on).(type) {
+		switch e := u.store.Put(ctx, u.key, w.bytes, w.on).(type) {
 		case Done:
 			u.result = w.next
 			return true, state[T]{}, nil
@@ -180,6 +180,8 @@ func (u *update[T]) attempt(ctx context.Context, base state[T]) (done bool, now 
 		case Beyond:
 			return false, state[T]{}, u.stop(w, errors.New("the object's history does not go back to what was written on"))
 		case Pending:
+			// The same content may be called by another version than it was.
+			w.on = now.on
 			err = u.pauses.pause(ctx, func(cause error) error { return u.stop(w, cause) })
 		}
 	}
@@ -199,7 +201,7 @@ func (u *update[T]) prepare(base state[T]) (*write[T], error) {
 		return nil, err
 	}
 	next := Updated[T]{Value: value, History: history, WriteID: id, Revision: history.Revision()}
-	return &write[T]{base: base, next: next, bytes: data}, nil
+	return &write[T]{on: base.on, next: next, bytes: data}, nil
 }
 
 // look reads the object after w was sent, again and again until it can be read:

@@ -312,6 +312,77 @@ func TestWhatEndsAnUpdate(t *testing.T) {
 	ends("409 until the time is up", always(buckettest.Before{Ending: buckettest.Refused()}), buckettest.Add("it"), unsettled)
 }
 
+// staleVersion gives the content of now with the version of before, once: some
+// servers look up the two one after the other.
+type staleVersion struct {
+	*buckettest.Memory
+	before bucket.Version
+	once   sync.Once
+}
+
+func (s *staleVersion) Get(ctx context.Context, key bucket.Key) (bucket.Reading, error) {
+	reading, err := s.Memory.Get(ctx, key)
+	if found, ok := reading.(bucket.Found); ok {
+		s.once.Do(func() { found.Version = s.before })
+		reading = found
+	}
+	return reading, err
+}
+
+// Red when: what is pending is sent again on the version that was read first.
+func TestTheSameContentUnderAnotherVersionIsWrittenOn(t *testing.T) {
+	bubble(t, func(t *testing.T, m *buckettest.Memory) {
+		key := buckettest.Key(t, "counter.json")
+		var before bucket.Version
+		for _, operation := range []string{"1", "2"} {
+			if reading, err := m.Get(t.Context(), key); err != nil {
+				t.Fatal(err)
+			} else if found, ok := reading.(bucket.Found); ok {
+				before = found.Version
+			}
+			if _, err := add(t, m, operation); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := add(t, &staleVersion{Memory: m, before: before}, "it"); err != nil || got.Revision != 3 {
+			t.Errorf("revision %d, %v", got.Revision, err)
+		}
+	})
+}
+
+// Others keep writing until the time is up: nothing was written, and it says so.
+//
+// Red when: what has passed at the end of the time is called unknown.
+func TestWhoIsNeverFirstIsToldThatNothingWasWritten(t *testing.T) {
+	bubble(t, func(t *testing.T, m *buckettest.Memory) {
+		n := 0
+		busy := &always{Memory: m, before: func() {
+			n++
+			if _, err := add(t, m, fmt.Sprint(n)); err != nil {
+				t.Error(err)
+			}
+		}}
+		_, err := add(t, busy, "it")
+		if problem.KindOf(err) != problem.Refused || n < 2 {
+			t.Errorf("after %d tries: %v", n, err)
+		}
+		if slices.Contains(operations(t, m), "it") {
+			t.Error("it is there")
+		}
+	})
+}
+
+// always is a store where somebody else writes before each write.
+type always struct {
+	*buckettest.Memory
+	before func()
+}
+
+func (a *always) Put(ctx context.Context, key bucket.Key, data []byte, on bucket.Condition) bucket.Ending {
+	a.before()
+	return a.Memory.Put(ctx, key, data, on)
+}
+
 // An object that is not what it should be is not written over.
 func TestADamagedObjectIsLeftAlone(t *testing.T) {
 	bubble(t, func(t *testing.T, m *buckettest.Memory) {

@@ -136,7 +136,7 @@ func ending(key bucket.Key, data []byte, err error) bucket.Ending {
 		return bucket.Failed{Cause: unwritable(key, err)}
 	case durable.Unknown:
 	}
-	return bucket.Unknown{Cause: problem.From(err, "whether the object "+key.String()+" was written cannot be told")}
+	return bucket.Unknown{Cause: problem.New(problem.Unknown, "bucket-unknown", "whether the object %s was written cannot be told", key).Because(err)}
 }
 
 // open opens a folder of objects.
@@ -222,5 +222,10 @@ func unwritable(key bucket.Key, cause error) error {
 	if errors.Is(cause, durable.ErrNotRegular) || errors.Is(cause, unix.ENOTDIR) || errors.Is(cause, unix.ELOOP) {
 		return unreadable(key, cause)
 	}
-	return problem.From(cause, "the object "+key.String()+" could not be written; nothing was changed")
+	step, kind := "bucket-write", problem.Failed
+	var public *problem.Error
+	if errors.As(cause, &public) && public.Step == problem.StepNoSpace {
+		step, kind = public.Step, public.Kind
+	}
+	return problem.New(kind, step, "the object %s could not be written; nothing was changed", key).Because(cause)
 }

@@ -47,7 +47,10 @@ func ParsePlace(address string) (Place, error) {
 	if p.prefix, err = parsePrefix(u.EscapedPath()); err != nil {
 		return Place{}, err
 	}
-	return p, p.parseQuery(u.RawQuery)
+	if err := p.parseQuery(u.RawQuery); err != nil {
+		return Place{}, err
+	}
+	return p, nil
 }
 
 // parsePrefix reads the path of an address, as it is written there.

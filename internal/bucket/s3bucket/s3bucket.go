@@ -30,6 +30,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"holdfast/internal/bucket"
 	"holdfast/internal/problem"
@@ -59,7 +60,8 @@ func (s *Store) client(ctx context.Context) (*s3.Client, error) {
 	if s.loaded != nil {
 		return s.loaded, nil
 	}
-	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(s.place.region), config.WithDefaultRegion("us-east-1"))
+	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(s.place.region), config.WithDefaultRegion("us-east-1"),
+		config.WithLogger(logging.Nop{})) // it would write to the terminal
 	if err != nil {
 		return nil, problem.New(problem.Failed, "bucket-config", "the AWS variables and files cannot be read; nothing was sent").Because(err)
 	}
@@ -201,6 +203,9 @@ func (s *Store) page(ctx context.Context, pages *s3.ListObjectsV2Paginator) (*s3
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	page, err := pages.NextPage(ctx)
+	if err == nil && aws.ToString(page.Name) == "" {
+		return nil, errors.New("the answer is no list of a bucket's objects")
+	}
 	if err == nil && aws.ToBool(page.IsTruncated) && aws.ToString(page.NextContinuationToken) == "" {
 		err = errors.New("the list goes on, and the store does not say where")
 	}

@@ -10,15 +10,21 @@ import (
 	"holdfast/internal/bucket/s3bucket"
 )
 
-// store is a store at address, under a prefix.
-func store(t *testing.T, address, prefix string) *s3bucket.Store {
+// place is the place at address, under a prefix.
+func place(t *testing.T, address, prefix string) s3bucket.Place {
 	t.Helper()
 	query := url.Values{"endpoint": {address}, "region": {buckettest.Region}}
-	place, err := s3bucket.ParsePlace("s3://" + buckettest.Bucket + "/" + prefix + "?" + query.Encode())
+	p, err := s3bucket.ParsePlace("s3://" + buckettest.Bucket + "/" + prefix + "?" + query.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s3bucket.New(place, time.Minute)
+	return p
+}
+
+// store is a store at address, under a prefix.
+func store(t *testing.T, address, prefix string) *s3bucket.Store {
+	t.Helper()
+	return s3bucket.New(place(t, address, prefix), time.Minute)
 }
 
 // Two gateways share one folder, as two machines share one store.
