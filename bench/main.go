@@ -36,6 +36,7 @@ var benches = []bench{
 	{"append", appends},
 	{"growth", growth},
 	{"standings", standings},
+	{"roster", rosters},
 }
 
 func main() {

@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/gowebpki/jcs"
 )
 
 // Encode writes v as encoding/json would, in the canonical form of RFC 8785,
@@ -36,7 +34,7 @@ func Encode(v any) ([]byte, error) {
 	if err := checkWritten(n, root); err != nil {
 		return nil, err
 	}
-	out, err := jcs.Transform(loose)
+	out, err := write(make([]byte, 0, len(loose)), n)
 	if err != nil {
 		return nil, root.because(err)
 	}

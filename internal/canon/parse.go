@@ -72,6 +72,8 @@ func readable(data []byte) error {
 		return root.refuse("the document begins with a byte order mark")
 	case len(bytes.Trim(data, " \t\r\n")) == 0:
 		return root.because(ErrBlank)
+	case utf8.Valid(data):
+		return nil
 	}
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])

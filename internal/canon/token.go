@@ -11,6 +11,14 @@ import (
 func (p *parser) text(here *path) (string, error) {
 	p.at++ // the quotation mark
 	var out strings.Builder
+	if n := p.plain(); n > 0 {
+		if p.at+n < len(p.data) && p.data[p.at+n] == '"' {
+			p.at += n + 1
+			return string(p.data[p.at-n-1 : p.at-1]), nil
+		}
+		out.Write(p.data[p.at : p.at+n])
+		p.at += n
+	}
 	for p.at < len(p.data) {
 		c := p.data[p.at]
 		switch {
@@ -31,6 +39,16 @@ func (p *parser) text(here *path) (string, error) {
 		}
 	}
 	return "", p.unexpected(here, "the end of a string")
+}
+
+// plain is how many bytes stand here that mean themselves.
+func (p *parser) plain() int {
+	for i, c := range p.data[p.at:] {
+		if c < ' ' || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(p.data) - p.at
 }
 
 // escape reads one escaped character.

@@ -21,17 +21,18 @@
 package sign
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
 
-	"holdfast/internal/canon"
 	"holdfast/internal/problem"
 )
 
@@ -127,7 +128,8 @@ func (k Key) String() string {
 func (k Key) LogValue() slog.Value         { return slog.StringValue(k.String()) }
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// wire is an envelope as JSON.
+// wire is an envelope as JSON. It is written by write, since a payload can be large and
+// nothing in an envelope needs escaping.
 type wire struct {
 	Payload     string      `json:"payload"`
 	PayloadType string      `json:"payloadType"`
@@ -156,7 +158,23 @@ func Seal(p Purpose, payload []byte, keys ...Key) ([]byte, error) {
 	if id, twice := twice(w.Signatures); twice {
 		return nil, fmt.Errorf("key %s is to sign twice", id)
 	}
-	return canon.Encode(w)
+	return w.write(), nil
+}
+
+// write is the canonical form of an envelope whose texts need no escaping.
+func (w wire) write() []byte {
+	out := make([]byte, 0, len(w.Payload)+len(w.PayloadType)+(len(w.Signatures)+1)*256)
+	out = append(append(out, `{"payload":"`...), w.Payload...)
+	out = append(append(out, `","payloadType":"`...), w.PayloadType...)
+	out = append(out, `","signatures":[`...)
+	for i, s := range w.Signatures {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, `{"keyid":"`...), s.KeyID...)
+		out = append(append(append(out, `","sig":"`...), s.Sig...), `"}`...)
+	}
+	return append(out, `]}`...)
 }
 
 // encoding is DSSE's pre-authentication encoding: what a signature covers.
@@ -183,11 +201,11 @@ type signed struct {
 // envelope-format and envelope-purpose.
 func Read(data []byte, p Purpose) (Envelope, error) {
 	var w wire
-	if err := canon.Decode(data, &w); err != nil {
-		return Envelope{}, malformed(problem.Words(err)).Because(err)
+	if err := json.Unmarshal(data, &w); err != nil {
+		return Envelope{}, malformed("it is no JSON").Because(err)
 	}
-	if again, err := canon.Encode(w); err != nil || !slices.Equal(again, data) {
-		return Envelope{}, malformed("it is not spelt canonically")
+	if !bytes.Equal(w.write(), data) { // whatever else stood in it would not be written again
+		return Envelope{}, malformed("it is not what an envelope looks like, to the letter")
 	}
 	if w.PayloadType != string(p) {
 		return Envelope{}, problem.Refusal("envelope-purpose", "The document was signed for %q, and is not good for %q.", w.PayloadType, p)

@@ -93,7 +93,7 @@ type Stamp struct{ digest string }
 
 // ParseStamp reads 64 lower-case hexadecimal digits. A revision is none.
 func ParseStamp(text string) (Stamp, error) {
-	if !hex64.MatchString(text) {
+	if !isHex(text, 64) {
 		return Stamp{}, problem.Refusal("binding-format", "A binding is 64 lower-case hexadecimal digits; %q is none.", text)
 	}
 	return Stamp{text}, nil

@@ -2,7 +2,6 @@ package roster
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"time"
 
@@ -17,15 +16,39 @@ const (
 	maxGrant   = 4 << 10
 )
 
-var (
-	name    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	key     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
-	hex32   = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	hex64   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	control = regexp.MustCompile(`[\x00-\x1f\x7f]`)
-)
+// A roster has thousands of these, and each is looked at before each write.
 
-func isName(text string) bool { return name.MatchString(text) }
+func every(text string, least, most int, is func(c byte) bool) bool {
+	if len(text) < least || len(text) > most {
+		return false
+	}
+	for i := range len(text) {
+		if !is(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
+
+func isName(text string) bool {
+	return every(text, 1, 63, func(c byte) bool { return isLower(c) || c == '-' }) && text[0] != '-' && text[len(text)-1] != '-'
+}
+
+func isKey(text string) bool {
+	return every(text, 1, 128, func(c byte) bool { return isLower(c) || 'A' <= c && c <= 'Z' || c == '_' || c == '-' })
+}
+
+// isHex says whether text is n lower-case hexadecimal digits.
+func isHex(text string, n int) bool {
+	return every(text, n, n, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' })
+}
+
+// isLabel says whether text may be shown beside a name.
+func isLabel(text string) bool {
+	return every(text, 0, maxText, func(c byte) bool { return c >= ' ' && c != 0x7f })
+}
 
 // CheckName refuses what is no name of a box, region, console, role, pool, cloud,
 // namespace, group or publication: lower-case letters, digits and hyphens inside,
@@ -64,7 +87,7 @@ func (c *checker) optional(where string, list ...string) {
 }
 
 func (c *checker) label(where, text string) {
-	c.must(len(text) <= maxText && !control.MatchString(text), "%s has a label that is over %d bytes or has control characters", where, maxText)
+	c.must(isLabel(text), "%s has a label that is over %d bytes or has control characters", where, maxText)
 }
 
 func (c *checker) time(where string, t time.Time) {
@@ -80,7 +103,7 @@ func (r *Roster) check() error {
 	c.reservations(r)
 	for n, p := range r.Consoles {
 		c.names("consoles", n)
-		c.must(hex64.MatchString(p.PublicKey), "console %s has no public key", n)
+		c.must(isHex(p.PublicKey, 64), "console %s has no public key", n)
 		c.must(p.Grant != "" && len(p.Grant) <= maxGrant, "console %s has no grant", n)
 		c.time("console "+n, p.EnrolledAt)
 	}
@@ -97,18 +120,18 @@ func (c *checker) head(r *Roster) {
 	c.must(r.Revision >= 1, "its revision is 0")
 	c.must(uint64(len(r.Writes)) == min(r.Revision, maxWrites), "it names %d writes at revision %d", len(r.Writes), r.Revision)
 	for i, w := range r.Writes {
-		c.must(hex32.MatchString(w), "%q is no id of a write", w)
+		c.must(isHex(w, 32), "%q is no id of a write", w)
 		c.must(!slices.Contains(r.Writes[:i], w), "the write %s is named twice", w)
 	}
 	c.time("the roster", r.WrittenAt)
 	c.must((r.PrevSHA256 == "") == (r.Revision == 1), "its revision is %d, and prev_sha256 is %q", r.Revision, r.PrevSHA256)
-	c.must(r.PrevSHA256 == "" || hex64.MatchString(r.PrevSHA256), "prev_sha256 is no digest")
-	c.must(hex32.MatchString(r.Bucket), "bucket is no random name of 32 hexadecimal digits")
+	c.must(r.PrevSHA256 == "" || isHex(r.PrevSHA256, 64), "prev_sha256 is no digest")
+	c.must(isHex(r.Bucket, 32), "bucket is no random name of 32 hexadecimal digits")
 	c.must(r.RequestLimitNS >= int64(time.Millisecond) && r.RequestLimitNS <= int64(time.Hour), "request_limit_ns is not between a millisecond and an hour")
 	c.optional("the roster", r.HomeRegion, r.Publication)
 	_, configured := r.Regions[r.HomeRegion]
 	c.must(r.HomeRegion == "" || configured, "the home region %s is not among the regions", r.HomeRegion)
-	c.must(r.FloorSHA256 == "" || hex64.MatchString(r.FloorSHA256), "floor_sha256 is no digest")
+	c.must(r.FloorSHA256 == "" || isHex(r.FloorSHA256, 64), "floor_sha256 is no digest")
 	c.must(r.FloorSHA256 == "" || r.Publication != "", "it has a floor and no publication")
 	c.must(len(r.Boxes) <= MaxBoxes, "it has more than %d boxes", MaxBoxes)
 }
@@ -118,16 +141,16 @@ func (c *checker) rows(r *Roster) {
 	for _, enrollment := range slices.Sorted(maps.Keys(r.Boxes)) {
 		b := r.Boxes[enrollment]
 		where := "box " + enrollment
-		c.must(hex32.MatchString(enrollment), "%q is no enrollment", enrollment)
+		c.must(isHex(enrollment, 32), "%q is no enrollment", enrollment)
 		c.names(where, b.BoxID, b.Namespace, b.Region, b.Pool, b.Cloud)
 		c.optional(where, b.Role, b.Group)
 		c.label(where, b.Label)
-		c.must(hex64.MatchString(b.EvidenceSHA256), "%s has no digest of an evidence key", where)
-		c.must(b.CensusPublicKey == "" || hex64.MatchString(b.CensusPublicKey), "%s has a census key that is none", where)
-		c.must(hex32.MatchString(b.Invitation), "%s has no invitation", where)
+		c.must(isHex(b.EvidenceSHA256, 64), "%s has no digest of an evidence key", where)
+		c.must(b.CensusPublicKey == "" || isHex(b.CensusPublicKey, 64), "%s has a census key that is none", where)
+		c.must(isHex(b.Invitation, 32), "%s has no invitation", where)
 		c.must(len(b.LossIDs) <= maxLossIDs && uint64(len(b.LossIDs)) <= b.QuarantineRevision, "%s was lost more often than quarantined", where)
 		for i, id := range b.LossIDs {
-			c.must(key.MatchString(id) && !slices.Contains(b.LossIDs[:i], id), "%s has the loss id %q, which is none or is there twice", where, id)
+			c.must(isKey(id) && !slices.Contains(b.LossIDs[:i], id), "%s has the loss id %q, which is none or is there twice", where, id)
 		}
 		c.must(b.State != Quarantined || b.QuarantineRevision > 0, "%s is quarantined and never was", where)
 		c.time(where, b.EnrolledAt)
@@ -141,9 +164,9 @@ func (c *checker) rows(r *Roster) {
 	for enrollment, a := range r.EnrollmentAttempts {
 		where := "attempt " + enrollment
 		_, enrolled := r.Boxes[enrollment]
-		c.must(hex32.MatchString(enrollment) && !enrolled, "%s is no enrollment, or has ended", where)
+		c.must(isHex(enrollment, 32) && !enrolled, "%s is no enrollment, or has ended", where)
 		c.names(where, a.BoxID)
-		c.must(hex32.MatchString(a.Invitation) && hex64.MatchString(a.EvidenceSHA256), "%s has no invitation or key", where)
+		c.must(isHex(a.Invitation, 32) && isHex(a.EvidenceSHA256, 64), "%s has no invitation or key", where)
 		c.time(where, a.BegunAt)
 	}
 }
@@ -167,7 +190,7 @@ func (c *checker) reservations(r *Roster) {
 }
 
 func (c *checker) reservation(id, console string, s Scope, at time.Time) {
-	c.must(key.MatchString(id), "%q is no key of an operation", id)
+	c.must(isKey(id), "%q is no key of an operation", id)
 	c.names(id, console)
 	_, err := ParseScope(s.String())
 	c.must(err == nil, "%s has no scope", id)

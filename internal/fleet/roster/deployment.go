@@ -25,7 +25,7 @@ func (r *Roster) Publish(publication string) error {
 // publication it is fixed.
 func (r *Roster) PinFloor(publication, digest string) error {
 	switch {
-	case !hex64.MatchString(digest):
+	case !isHex(digest, 64):
 		return problem.New(problem.Usage, "floor-digest", "A digest is 64 lower-case hexadecimal digits. Nothing was changed.")
 	case r.Publication != publication:
 		return refuse("floor-publication", "The publication in force is %q, not %q.", r.Publication, publication)
@@ -109,7 +109,7 @@ func (r *Roster) ReserveActivation(operation string, a Activation) error {
 }
 
 func (r *Roster) reservable(operation, console string, s Scope) error {
-	if !key.MatchString(operation) {
+	if !isKey(operation) {
 		return problem.New(problem.Usage, "operation-invalid", "A key of an operation is 1 to 128 letters, digits, _ and -; %q is none. Nothing was changed.", operation)
 	}
 	if _, ok := r.Consoles[console]; !ok {

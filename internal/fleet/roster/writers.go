@@ -164,7 +164,7 @@ func (r *Roster) Quarantine(id, loss string) error {
 		return ErrUnchanged
 	}
 	if loss != "" {
-		if !key.MatchString(loss) {
+		if !isKey(loss) {
 			return problem.New(problem.Usage, "loss-id", "%q is no loss id. Nothing was changed.", loss)
 		}
 		if len(b.LossIDs) >= maxLossIDs {
@@ -219,7 +219,7 @@ func (r *Roster) SetGroup(id, group string) error {
 
 // SetLabel says what people call a box.
 func (r *Roster) SetLabel(id, label string) error {
-	if len(label) > maxText || control.MatchString(label) {
+	if !isLabel(label) {
 		return problem.New(problem.Usage, "label", "A label has at most %d bytes, and no control characters. Nothing was changed.", maxText)
 	}
 	return r.set(id, label, func(b *Box) *string { return &b.Label })
@@ -278,7 +278,7 @@ func (r *Roster) BindCensusKey(id, public string) error {
 	switch {
 	case err != nil:
 		return err
-	case !hex64.MatchString(public):
+	case !isHex(public, 64):
 		return problem.New(problem.Usage, "census-key", "A census key is 64 lower-case hexadecimal digits. Nothing was changed.")
 	case b.CensusPublicKey == public:
 		return ErrUnchanged

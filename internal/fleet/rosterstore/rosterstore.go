@@ -211,10 +211,14 @@ func (c *swap) seal(v *Version, p sign.Purpose) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Digest, v.envelope = digest(payload), envelope
-	if v.Signer, err = c.store.signer(v.Roster, envelope, p); err != nil {
+	signer, public, err := c.store.signer(v.Roster, p, []string{c.key.Public().ID()})
+	if err != nil {
 		return nil, err
 	}
+	if public != c.key.Public() {
+		return nil, problem.Refusal("envelope-signer", "Only the root key restores a roster. Nothing was changed.")
+	}
+	v.Digest, v.envelope, v.Signer = digest(payload), envelope, signer
 	c.made = v
 	return envelope, nil
 }
@@ -286,40 +290,36 @@ func (s *Store) verify(data []byte) (*Version, error) {
 	if r.Bucket != s.trust.Bucket {
 		return nil, problem.Refusal("roster-bucket", "The roster is that of another store (%s, not %s). Nothing was believed of it.", r.Bucket, s.trust.Bucket)
 	}
-	name, err := s.signer(r, data, purpose)
+	name, public, err := s.signer(r, purpose, e.KeyIDs())
 	if err != nil {
+		return nil, err
+	}
+	if _, err := e.Verify(public); err != nil {
 		return nil, err
 	}
 	return &Version{Roster: r, Digest: digest(e.Claimed()), Signer: name, Restored: purpose == purposeRestore, envelope: slices.Clone(data)}, nil
 }
 
-// signer says which console signed the envelope of r, or that it was the root. Its
-// refusal has the step roster-signer, or is one of package sign.
-func (s *Store) signer(r *roster.Roster, envelope []byte, p sign.Purpose) (string, error) {
-	e, err := sign.Read(envelope, p)
-	if err != nil {
-		return "", err
-	}
+// signer says whose signature an envelope of r needs that says it is signed by keys:
+// that of one console, or for one that was restored the root's. Its refusal has the step
+// roster-signer.
+func (s *Store) signer(r *roster.Roster, p sign.Purpose, keys []string) (console string, public sign.Public, err error) {
 	if p == purposeRestore {
-		_, err := e.Verify(s.trust.Root)
-		return "", err
+		return "", s.trust.Root, nil
 	}
-	var signer string
-	var key sign.Public
 	for name, c := range r.Consoles { // all of them: a roster with one that is not granted is none
-		public, err := s.granted(name, c)
+		granted, err := s.granted(name, c)
 		if err != nil {
-			return "", err
+			return "", sign.Public{}, err
 		}
-		if slices.Equal(e.KeyIDs(), []string{public.ID()}) {
-			signer, key = name, public
+		if slices.Equal(keys, []string{granted.ID()}) {
+			console, public = name, granted
 		}
 	}
-	if signer == "" {
-		return "", problem.Refusal("roster-signer", "The roster is not signed by a console that stands in it, but by %s. Nothing was believed of it.", strings.Join(e.KeyIDs(), ", "))
+	if console == "" {
+		return "", sign.Public{}, problem.Refusal("roster-signer", "The roster is not signed by a console that stands in it, but by %s. Nothing was believed of it.", strings.Join(keys, ", "))
 	}
-	_, err = e.Verify(key)
-	return signer, err
+	return console, public, nil
 }
 
 func history(r *roster.Roster) bucket.History {

@@ -66,7 +66,7 @@ func (f *fleet) enroll(r *roster.Roster, name string, k sign.Key) error {
 }
 
 func admission(box string) roster.Admission {
-	return roster.Admission{Invitation: fmt.Sprintf("%032x", []byte(box)), Uses: 1, BoxID: box, Namespace: "default", Region: "eu", Pool: "default", Cloud: "none"}
+	return roster.Admission{Invitation: fmt.Sprintf("%032x", box)[:32], Uses: 1, BoxID: box, Namespace: "default", Region: "eu", Pool: "default", Cloud: "none"}
 }
 
 func key(n byte) sign.Key { return sign.FromSeed([32]byte{n}) }
@@ -84,8 +84,10 @@ func folder(t testing.TB, path string) *durable.Dir {
 // party is somebody with a memory of their own.
 func (f *fleet) party() *rosterstore.Store { return f.partyAt(f.t.TempDir()) }
 
-func (f *fleet) partyAt(memory string) *rosterstore.Store {
-	return rosterstore.New(f.bucket, rosterstore.Trust{Root: f.root.Public(), Bucket: bucketID}, rosterstore.NewMemory(folder(f.t, memory)))
+func (f *fleet) partyAt(memory string) *rosterstore.Store { return f.partyIn(f.t, memory) }
+
+func (f *fleet) partyIn(t testing.TB, memory string) *rosterstore.Store {
+	return rosterstore.New(f.bucket, rosterstore.Trust{Root: f.root.Public(), Bucket: bucketID}, rosterstore.NewMemory(folder(t, memory)))
 }
 
 func (f *fleet) update(s *rosterstore.Store, change func(*roster.Roster) error) *rosterstore.Version {
