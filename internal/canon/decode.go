@@ -208,7 +208,7 @@ func fillMap(v reflect.Value, n node, here *path) error {
 
 // fillStruct sets a struct: each member to its field, each field from a member.
 func fillStruct(v reflect.Value, n node, here *path) error {
-	fields, err := fieldsOf(v.Type())
+	fields, names, err := fieldsOf(v.Type())
 	if err != nil {
 		return here.refuse(err.Error())
 	}
@@ -226,7 +226,7 @@ func fillStruct(v reflect.Value, n node, here *path) error {
 			return err
 		}
 	}
-	if name, ok := firstMissing(fields, given); ok {
+	if name, ok := firstMissing(fields, names, given); ok {
 		return here.member(name).refuse("the member is missing")
 	}
 	return nil

@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -179,11 +177,11 @@ func faithfulMap(v reflect.Value, here *path) error {
 }
 
 func faithfulStruct(v reflect.Value, here *path) error {
-	fields, err := fieldsOf(v.Type())
+	fields, names, err := fieldsOf(v.Type())
 	if err != nil {
 		return here.refuse(err.Error())
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
+	for _, name := range names {
 		f := fields[name]
 		value := v.FieldByIndex(f.index)
 		if f.optional && value.IsZero() {

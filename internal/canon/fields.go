@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // field is one member that a struct has.
@@ -14,14 +15,30 @@ type field struct {
 	optional bool // its tag has omitempty or omitzero
 }
 
-// fieldsOf lists the members of a struct type by name. The error says what in
-// the type has no one meaning.
-func fieldsOf(t reflect.Type) (map[string]field, error) {
-	fields := make(map[string]field)
-	if err := addFields(fields, t, nil); err != nil {
-		return nil, err
+// known has what [fieldsOf] found out, by type: a program has few, and asks of each
+// value of theirs.
+var known sync.Map
+
+// members are those of a struct type.
+type members struct {
+	fields map[string]field
+	names  []string // sorted
+	err    error
+}
+
+// fieldsOf lists the members of a struct type by name, which must not be changed, and
+// their names in order. The error says what in the type has no one meaning.
+func fieldsOf(t reflect.Type) (map[string]field, []string, error) {
+	if m, ok := known.Load(t); ok {
+		m := m.(members)
+		return m.fields, m.names, m.err
 	}
-	return fields, nil
+	m := members{fields: make(map[string]field)}
+	if m.err = addFields(m.fields, t, nil); m.err == nil {
+		m.names = slices.Sorted(maps.Keys(m.fields))
+	}
+	known.Store(t, m)
+	return m.fields, m.names, m.err
 }
 
 // addFields adds the members of t, which stands at index in the outer struct.
@@ -82,9 +99,9 @@ func addField(fields map[string]field, t reflect.Type, name, options string, at 
 	return nil
 }
 
-// firstMissing is the first, by name, of the required fields that given lacks.
-func firstMissing(fields map[string]field, given map[string]bool) (string, bool) {
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
+// firstMissing is the first of the names whose field is required that given lacks.
+func firstMissing(fields map[string]field, names []string, given map[string]bool) (string, bool) {
+	for _, name := range names {
 		if !fields[name].optional && !given[name] {
 			return name, true
 		}

@@ -40,7 +40,7 @@ func prune(n node, t reflect.Type) ([]byte, error) {
 	}
 	switch {
 	case n.kind == object && t.Kind() == reflect.Struct:
-		fields, err := fieldsOf(t)
+		fields, _, err := fieldsOf(t)
 		if err != nil {
 			return nil, err
 		}
