@@ -99,11 +99,11 @@ func (r *register) read(s bucket.Store) (told, bool) {
 	return told{all: all.String()}, true
 }
 
-// update adds operation.
+// update adds operation, and would add it twice.
 func (r *register) update(s bucket.Store, operation string) (told, bool) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
 	defer cancel()
-	got, err := bucket.Update(ctx, s, r.key, buckettest.Counter{}, buckettest.Add(operation))
+	got, err := bucket.Update(ctx, s, r.key, buckettest.Counter{}, buckettest.Again(operation))
 	var unsettled *bucket.Unsettled
 	switch {
 	case err == nil:
