@@ -70,8 +70,8 @@ var lostAnswers = map[string][]buckettest.Fault{
 
 // case F03
 //
-// Red when: a lost answer is an error at once, a refusal is believed without a look,
-// or the second copy has other bytes.
+// Red when: a lost answer is an error at once, or a refusal is believed without a
+// look.
 func TestALostAnswerIsSettledByReading(t *testing.T) {
 	for name, faults := range lostAnswers {
 		for _, before := range []int{0, 3} {
@@ -112,8 +112,7 @@ func TestALostAnswerIsSettledByReading(t *testing.T) {
 
 // Others write before it can look. Its write is in the history, or nowhere.
 //
-// Red when: the write is looked for only as the last one, or one that has passed
-// is called done.
+// Red when: the write is looked for only as the last one.
 func TestOthersMayWriteBeforeItLooks(t *testing.T) {
 	for name, fault := range map[string]buckettest.Fault{
 		"written": buckettest.After{Ending: buckettest.Unknown()},
@@ -209,7 +208,7 @@ func TestAWriteUnderWayIsNeverCalledRefused(t *testing.T) {
 
 // The first copy arrives after the second was written: it is dead.
 //
-// Red when: the second copy has a write id of its own.
+// Red when: the first copy's lost answer ends the update.
 func TestALateCopyChangesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, m *buckettest.Memory) {
 		arrive := make(chan struct{})
