@@ -45,10 +45,11 @@ test: tools lint cross race perm smoke
 # What takes minutes: each fuzz test, archives over 4 GiB, the plan through many
 # faulty remotes and under many writers, and the tests of what crashes again and
 # again.
-long:
+long: s3
 	scripts/fuzz 30s
 	go test -tags long -timeout 20m -run Long ./internal/roadmap/carrier
 	go test -tags long -run 4GiB ./internal/booth/folder
+	go test -tags long -timeout 20m -run 'Long|AStore' ./internal/bucket/...
 	go test -count=20 ./internal/durable ./internal/canon
 
 smoke: build
@@ -87,12 +88,14 @@ unit: s3
 # The packages that start goroutines, in their code or in their tests. Each test is
 # run once: theirs under the race detector, all others without. Of cli it is only the
 # tests that start some themselves: its scripts start the program hundreds of times,
-# which is slow under the detector, and what it is made of is raced on its own.
+# which is slow under the detector, and what it is made of is raced on its own. A
+# bucket in a folder is raced by the suite of all stores alone, for the same reason.
 RACED = grep -rlE '^\s*go |\.Go\(' --include='*.go' $(SOURCE) | xargs -n1 dirname | sort -u | sed 's,^,holdfast/,' | grep -vx holdfast/internal/cli
 
-race:
+race: s3
 	go test -race -timeout 20m $$($(RACED))
 	go test -race -run Agent ./internal/cli
+	go test -race -run AStore ./internal/bucket/dirbucket
 
 # What root is allowed proves nothing: these tests fail at uid 0.
 perm:

@@ -23,6 +23,11 @@ func (f faulty) Put(ctx context.Context, key bucket.Key, data []byte, on bucket.
 	return f.put(ctx, key, data, on)
 }
 
+// unlisted is a store whose lists are empty.
+type unlisted struct{ bucket.Store }
+
+func (unlisted) List(context.Context, string) ([]bucket.Key, error) { return nil, nil }
+
 // overwrite writes whatever is there.
 func overwrite(ctx context.Context, s bucket.Store, key bucket.Key, data []byte) bucket.Ending {
 	reading, err := s.Get(ctx, key)
@@ -111,6 +116,7 @@ func TestTheProbeRefusesAStoreByNameOfItsFault(t *testing.T) {
 		"lets several create in a race":        {windowed[bucket.Absent], bucket.StepWinners},
 		"refuses, and writes all the same":     {liar, bucket.StepCreateOnly},
 		"acknowledges, and does not write":     {forgetful, bucket.StepReadBack},
+		"does not list what it has taken":      {func(s bucket.Store) bucket.Store { return unlisted{s} }, bucket.StepReadBack},
 		"refuses every write":                  {answers(buckettest.Refused()), bucket.StepReadBack},
 		"does not know how its writes ended":   {answers(buckettest.Unknown()), "probe-failed"},
 		"takes no write":                       {answers(bucket.Failed{Cause: errors.New("forbidden")}), "probe-failed"},

@@ -53,3 +53,11 @@ func Add(operation string) bucket.Change[[]string] {
 		return append(slices.Clone(operations), operation), nil
 	}
 }
+
+// Again is the change that does operation, also where it was done: so that a
+// write which took effect without being noticed is there twice.
+func Again(operation string) bucket.Change[[]string] {
+	return func(operations []string, _ bool) ([]string, error) {
+		return append(slices.Clone(operations), operation), nil
+	}
+}

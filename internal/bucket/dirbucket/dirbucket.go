@@ -70,19 +70,22 @@ func (s *Store) Get(ctx context.Context, key bucket.Key) (bucket.Reading, error)
 		return nil, unreadable(key, err)
 	}
 	defer d.Close()
-	return look(d, key, name)
+	reading, err := look(d, key, name)
+	if _, found := reading.(bucket.Found); found {
+		if err := d.Sync(); err != nil {
+			return nil, unreadable(key, err)
+		}
+	}
+	return reading, err
 }
 
-// look reads the file name of key in d, and makes durable what it found.
+// look reads the file name of key in d.
 func look(d *durable.Dir, key bucket.Key, name string) (bucket.Reading, error) {
 	data, err := d.ReadFile(name, bucket.MaxObject)
 	if errors.Is(err, fs.ErrNotExist) {
 		return bucket.Nothing{}, nil
 	}
 	if err != nil {
-		return nil, unreadable(key, err)
-	}
-	if err := d.Sync(); err != nil {
 		return nil, unreadable(key, err)
 	}
 	return bucket.Found{Data: data, Version: versionOf(data)}, nil

@@ -183,11 +183,11 @@ func crash(t *testing.T, old, data string, at int) {
 // before the write is done, and what a reader is told before it is told.
 //
 // Red when: make opens a folder that is there without a sync of what holds it, or
-// look does not sync.
+// Get does not sync.
 func TestStepsComeInTheOrderThatAPowerCutNeeds(t *testing.T) {
 	for name, want := range map[string]string{
 		"create":  "make-directory sync-directory make-directory sync-directory create-temporary write sync link remove-temporary sync-directory",
-		"replace": "sync-directory make-directory sync-directory make-directory sync-directory sync-directory create-temporary write sync rename sync-directory",
+		"replace": "sync-directory make-directory sync-directory make-directory sync-directory create-temporary write sync rename sync-directory",
 	} {
 		var steps []string
 		for _, m := range moments(t, writes[name].old, writes[name].new) {

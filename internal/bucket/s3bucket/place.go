@@ -2,7 +2,6 @@ package s3bucket
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"holdfast/internal/bucket"
@@ -22,10 +21,21 @@ type Place struct {
 	region   string // empty for the one that the environment names
 }
 
-var (
-	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-	regionName = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
-)
+// isBucket reports whether S3 has buckets of that name: 3 to 63 lower-case letters,
+// digits, dots and hyphens, the first and the last a letter or digit.
+func isBucket(name string) bool {
+	return len(name) >= 3 && len(name) <= 63 && only(name, ".-") && strings.Trim(name, ".-") == name
+}
+
+// isRegion reports whether name could be a region's.
+func isRegion(name string) bool { return name != "" && len(name) <= 64 && only(name, "-") }
+
+// only reports whether name has lower-case letters, digits and others alone.
+func only(name, others string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune(others, r)
+	})
+}
 
 // ParsePlace reads the address of a store. Its error repeats nothing of the
 // address, which may hold a password that somebody put there.
@@ -40,7 +50,7 @@ func ParsePlace(address string) (Place, error) {
 		return Place{}, badPlace("it names a user: credentials come from the AWS variables and files")
 	case strings.Contains(address, "#"):
 		return Place{}, badPlace("it has a fragment")
-	case !bucketName.MatchString(u.Host):
+	case !isBucket(u.Host):
 		return Place{}, badPlace("its bucket has no name that a bucket can have")
 	}
 	p := Place{bucket: u.Host}
@@ -94,7 +104,7 @@ func (p *Place) parseQuery(raw string) error {
 }
 
 func parseRegion(name string) (string, error) {
-	if !regionName.MatchString(name) {
+	if !isRegion(name) {
 		return "", badPlace("its region has no name that a region can have")
 	}
 	return name, nil
