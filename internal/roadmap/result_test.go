@@ -346,7 +346,8 @@ func TestAClaimWhoseAttemptWasNotBegunStandsAndSaysSo(t *testing.T) {
 	s.claim(agent, "the-key")
 }
 
-// Red when: Claim begins an attempt under an event that has no id, or says nothing of it.
+// Red when: Claim begins an attempt under an event that has no id, and says that the claim
+// stands, or says nothing of it.
 func TestAClaimOfWhichNothingIsKnownBeginsNoAttempt(t *testing.T) {
 	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
 	folder, p := newPlanAt(t, proxy.URL, git.Limits{})
@@ -366,7 +367,7 @@ func TestAClaimOfWhichNothingIsKnownBeginsNoAttempt(t *testing.T) {
 	})
 	act := Act{Author: agent, Key: "the-key"}
 	c, err := p.Claim(t.Context(), "walls", ada, act)
-	if err != nil || c.Outcome != "unknown" || c.Attempt != "" || !strings.Contains(c.NoAttempt, "the key the-key") {
+	if err != nil || c.Outcome != "unknown" || c.Attempt != "" || !strings.Contains(c.NoAttempt, "not known whether the claim stands") || !strings.Contains(c.NoAttempt, "the key the-key") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if _, err := os.Lstat(filepath.Join(folder, "attempts")); err == nil {
