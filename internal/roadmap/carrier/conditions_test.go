@@ -281,7 +281,7 @@ func TestOfManyClaimersOneHoldsWhateverIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
-			first := begin(t, newHome(t), proxy.URL)
+			first := beginAt(t, newHome(t), proxy.URL, proxy.Dir)
 			appended(t, first, command("open", "fix-login", opened("Mend it")))
 			proxy.Plan(func(r remotetest.Request) remotetest.Act {
 				if r.Kind == remotetest.Push && r.Number%2 == 1 {
@@ -292,12 +292,12 @@ func TestOfManyClaimersOneHoldsWhateverIsLost(t *testing.T) {
 			at := make([]Home, homes)
 			for i := range at {
 				at[i] = newHome(t)
-				begin(t, at[i], proxy.URL)
+				beginAt(t, at[i], proxy.URL, proxy.Dir)
 			}
 			ends := make([]queue.Ended, 8)
 			var wg sync.WaitGroup
 			for i := range ends {
-				c := begin(t, at[i%homes], proxy.URL)
+				c := reopen(t, at[i%homes])
 				wg.Go(func() {
 					who := event.Principal(fmt.Sprintf("principal:local/studio/w%d", i))
 					cmd := event.Command{Key: event.Key(fmt.Sprintf("claim%d", i)), Node: "fix-login", Author: who, At: time.Now(), Body: event.Claimed{Assignee: who, ReturnTo: ada}}

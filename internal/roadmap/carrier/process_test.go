@@ -32,7 +32,7 @@ func (r race) run(t *testing.T) {
 	homes := make([]Home, r.homes)
 	for i := range homes {
 		homes[i] = newHome(t)
-		begin(t, homes[i], server.URL)
+		beginAt(t, homes[i], server.URL, server.Dir)
 	}
 	said := make([][]told, r.processes)
 	var wg sync.WaitGroup
@@ -55,7 +55,7 @@ func (r race) run(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	check := begin(t, newHome(t), server.URL)
+	check := beginAt(t, newHome(t), server.URL, server.Dir)
 	log := logOf(t, check)
 	if len(log) != r.processes*r.each {
 		t.Errorf("the log has %d events, want %d", len(log), r.processes*r.each)

@@ -373,7 +373,7 @@ func TestARewriteIsNotAcceptedWithoutKeepingTheOldLog(t *testing.T) {
 func TestNobodyIsRefusedForWhatIsNotInTheLog(t *testing.T) {
 	t.Parallel()
 	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
-	c := begin(t, newHome(t), proxy.URL)
+	c := beginAt(t, newHome(t), proxy.URL, proxy.Dir)
 	appended(t, c, command("open", "fix-login", opened("Mend it")))
 	proxy.Plan(func(r remotetest.Request) remotetest.Act {
 		if r.Kind == remotetest.Push || r.Kind == remotetest.PushRefs {
@@ -400,7 +400,7 @@ func TestNobodyIsRefusedForWhatIsNotInTheLog(t *testing.T) {
 func TestAPushThatWasSentTwiceIsNotSaidToBeRefused(t *testing.T) {
 	t.Parallel()
 	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
-	c := begin(t, newHome(t), proxy.URL)
+	c := beginAt(t, newHome(t), proxy.URL, proxy.Dir)
 	appended(t, c, command("open", "fix-login", opened("Mend it")))
 	first := proxy.Count(remotetest.Push)
 	proxy.Plan(func(r remotetest.Request) remotetest.Act {
