@@ -11,9 +11,17 @@ import (
 	"holdfast/internal/remotetest"
 )
 
-// What Init makes: a home with a plan in itself, and one beside the repository that
-// its plan is kept in.
+// What Init makes: the folder of a plan as it is when Init is killed at its first
+// question to the remote, a home with a plan in itself, and one beside the repository
+// that its plan is kept in.
 var (
+	notYetBegun = remotetest.Prepare(func(t testing.TB, dir string) {
+		t.Helper()
+		h := Home{Plan: dir}
+		if _, err := makeRepository(t.Context(), h, h.repository()); err != nil {
+			t.Fatal(err)
+		}
+	})
 	begunHere = remotetest.Prepare(func(t testing.TB, dir string) {
 		t.Helper()
 		initial(t, homeIn(t, dir), "").Close()

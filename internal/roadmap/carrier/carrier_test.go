@@ -29,10 +29,13 @@ func begin(t testing.TB, h Home, url string) *Carrier {
 // beginAt is begin at the url of a repository that is served from dir.
 func beginAt(t testing.TB, h Home, url, dir string) *Carrier {
 	t.Helper()
-	if !copied(t, h, url, dir) {
-		return initial(t, h, url)
+	if copied(t, h, url, dir) {
+		return reopen(t, h)
 	}
-	return reopen(t, h)
+	if h.Format == 0 && isEmpty(h.Plan) {
+		notYetBegun.Copy(t, ".", h.Plan)
+	}
+	return initial(t, h, url)
 }
 
 // initial is a carrier on a plan that Init itself begins at url.
@@ -96,6 +99,7 @@ func TestAppendEmbedded(t *testing.T) {
 
 // Red when a comment is admitted by its own name alone.
 func TestACommentAnswersAnother(t *testing.T) {
+	t.Parallel()
 	c := begin(t, newHome(t), "")
 	appended(t, c, command("k1", "paint", opened("Paint it")))
 	appended(t, c, command("k2", "paint", event.CommentCreated{Comment: "c1", Body: "Which colour?"}))

@@ -321,5 +321,5 @@ func linear(t *testing.T, seed uint64, homes, clients, each int) {
 // for what is there now.
 func TestThroughAFaultyRemoteEveryAnswerIsTrue(t *testing.T) {
 	t.Parallel()
-	linear(t, 1, 2, 2, 6)
+	linear(t, 1, 2, 2, 5)
 }

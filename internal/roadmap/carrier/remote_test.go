@@ -352,7 +352,7 @@ func TestALogIsSealedAndReadAcross(t *testing.T) {
 		}
 	}
 	at := 0
-	for _, to := range []int{100, 256, 257, 900} {
+	for _, to := range []int{256, 257, 520} {
 		add(at, to)
 		at = to
 		if _, ok := refresh(t, follower).(Trusted); !ok {
@@ -462,6 +462,7 @@ func TestAnAppendOnWhatIsNoLongerTheHeadIsAConflict(t *testing.T) {
 
 // Red when what waits is published only beside a command of one's own.
 func TestWhatWaitsIsPublishedByItself(t *testing.T) {
+	t.Parallel()
 	repo := remotetest.Path(t)
 	c := begin(t, newHome(t), repo.Dir)
 	appended(t, c, command("k1", "paint", opened("Paint it")))
@@ -492,6 +493,7 @@ func TestWhatWaitsIsPublishedByItself(t *testing.T) {
 
 // Red when a remote that never answered is kept for good.
 func TestAMisspeltRemoteCanBeNamedAgain(t *testing.T) {
+	t.Parallel()
 	home := newHome(t)
 	if _, err := Init(t.Context(), home, home.Plan+"/misspelt"); problem.From(err, "").Step != "fetch" {
 		t.Fatalf("a remote that is not there ended as %v", err)
