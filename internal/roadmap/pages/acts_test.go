@@ -16,6 +16,7 @@ import (
 // Red when: an act's address leads to another act, a form lacks a field that its act
 // reads, or serveAct calls done what it did not find in the log (recorded).
 func TestEachFormDoesWhatItSays(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	s.open("base", event.Card{Title: "The base"})
 	s.open("other", event.Card{Title: "The other"})
@@ -62,6 +63,7 @@ func TestEachFormDoesWhatItSays(t *testing.T) {
 }
 
 func TestACommentIsAnsweredAndChanged(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	s.open("base", event.Card{Title: "The base"})
 	first := s.append("base", event.CommentCreated{Comment: "c1", Body: "first"})
@@ -80,6 +82,7 @@ func TestACommentIsAnsweredAndChanged(t *testing.T) {
 // Red when: the key is made when the form is sent (roadmap.NewKey in try), or a
 // comment's name is another one each time.
 func TestAFormThatIsSentTwiceIsOneEvent(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	opening := formOn(t, s.page("/desk/roadmap?new=1"), "/desk/roadmap", "node", "base", "title", "The base")
 	for range 2 {
@@ -108,6 +111,7 @@ func TestAFormThatIsSentTwiceIsOneEvent(t *testing.T) {
 
 // Red when: expected is not asked, notDone drops the values, or since says nothing.
 func TestWhoComesTooLateSeesWhatChangedAndKeepsTheirWords(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	s.open("base", event.Card{Title: "The base"})
 	address := "/desk/roadmap/base/edit"
@@ -129,6 +133,7 @@ func TestWhoComesTooLateSeesWhatChangedAndKeepsTheirWords(t *testing.T) {
 
 // Red when: status answers a refusal of admission as if it were a conflict.
 func TestWhatIsRefusedSaysSoByItsStatus(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	s.open("base", event.Card{Title: "The base"})
 	page := s.page("/desk/roadmap/base")
@@ -195,6 +200,7 @@ func seal(t testing.TB, n event.Node, on event.ID, b event.Body) event.Event {
 // Red when: forkOf gives a line what all have, form leaves out a head, or the page
 // of a fork has another form.
 func TestAForkIsShownAsItsLinesAndMendedByChoosingOne(t *testing.T) {
+	t.Parallel()
 	r := remotetest.Path(t)
 	s := serve(t, r.Dir)
 	first := s.open("base", event.Card{Title: "The base"})
@@ -228,6 +234,7 @@ func TestAForkIsShownAsItsLinesAndMendedByChoosingOne(t *testing.T) {
 
 // Red when: sentence or Missing says nothing of what is missing.
 func TestAnIncompleteHistoryNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	r := remotetest.Path(t)
 	s := serve(t, r.Dir)
 	s.open("base", event.Card{Title: "The base"})
@@ -240,6 +247,7 @@ func TestAnIncompleteHistoryNamesWhatIsMissing(t *testing.T) {
 // case R08. Red when: the board leaves out what was refused, or the page of a refused
 // node passes for one that is not there.
 func TestARefusedNodeIsShownWithItsStepAndReason(t *testing.T) {
+	t.Parallel()
 	r := remotetest.Path(t)
 	s := serve(t, r.Dir)
 	s.open("base", event.Card{Title: "The base"})
@@ -256,6 +264,7 @@ func TestARefusedNodeIsShownWithItsStepAndReason(t *testing.T) {
 
 // case R06. Red when: a template leaves out "newness".
 func TestARewriteIsSaidOnEachPage(t *testing.T) {
+	t.Parallel()
 	r := remotetest.Path(t)
 	s := serve(t, r.Dir)
 	s.open("base", event.Card{Title: "The base"})
@@ -275,6 +284,7 @@ func TestARewriteIsSaidOnEachPage(t *testing.T) {
 // case R03. Red when: a read that could not ask passes off what was read before, or
 // what waits in the queue is called recorded.
 func TestARemoteThatCannotBeAskedIsSaid(t *testing.T) {
+	t.Parallel()
 	r := remotetest.Path(t)
 	s := serve(t, r.Dir)
 	s.open("base", event.Card{Title: "The base"})
