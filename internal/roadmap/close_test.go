@@ -142,7 +142,7 @@ var closings = map[string]struct {
 
 // The table of the standing of a close: whatever becomes of the removal, the answer
 // is what it would have been, and says so beside it. Red when: With does not answer
-// the close of a removal; withClose or answer leave it out; once lets a failed
+// the close of a removal; withClose or answer leave it out; Publish drops it; once lets a failed
 // removal end the run; noted does not write the journal.
 func TestAFailedRemovalIsSaidBesideTheAnswerAndChangesNothingOfIt(t *testing.T) {
 	t.Parallel()
@@ -204,18 +204,28 @@ func (s *shared) wantClosings(held event.Node, kind, detail string) {
 		t.Errorf("appended was %+v, %v", doc, err)
 	}
 	check("an append", doc.Close)
+	waits := event.Command{Key: NewKey(), Node: "waited", Author: ada, At: time.Now(), Body: event.Opened{Card: event.Card{Title: "Waited"}}}
+	if _, err := s.carrier.Queue().Put(waits); err != nil {
+		t.Fatal(err)
+	}
+	s.move()
+	n, closed, err := s.Publish(t.Context())
+	if n != 1 || err != nil {
+		t.Errorf("published were %d, %v", n, err)
+	}
+	check("a publication", closed)
 	late := s.move()
 	_, err = s.Append(t.Context(), late, event.Claimed{Assignee: ada, ReturnTo: ada}, Act{Author: ada})
 	refusal("an append that is refused", err, "claim-held", "ada")
 }
 
-// wantJournal reads what the next census says of the four snapshots.
+// wantJournal reads what the next census says of the five snapshots.
 func (s *shared) wantJournal(kind, detail string) {
 	t := s.t
 	t.Helper()
 	want := 0
 	if kind == "failed" {
-		want = 4
+		want = 5
 	}
 	census, err := s.Census(t.Context())
 	if err != nil {

@@ -131,7 +131,8 @@ func TestWhoComesTooLateSeesWhatChangedAndKeepsTheirWords(t *testing.T) {
 	}
 }
 
-// Red when: status answers a refusal of admission as if it were a conflict.
+// Red when: status leaves out history.Conflicts, or answers with a conflict whatever a
+// remote refuses.
 func TestWhatIsRefusedSaysSoByItsStatus(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "")
@@ -149,7 +150,7 @@ func TestWhatIsRefusedSaysSoByItsStatus(t *testing.T) {
 		{"comment", []string{"body", "x", keyField, "no key!"}, 400, "is no operation key"},
 		{"comment", []string{"body", "x", expectField, ""}, 400, "is no id of an event"},
 		{"link", []string{"relation", "blocked_by", "to", "Not A Node"}, 400, "is no name of a node"},
-		{"link", []string{"relation", "blocked_by", "to", "base"}, 503, ""},
+		{"link", []string{"relation", "blocked_by", "to", "base"}, 409, "cannot be linked to itself"},
 		{"comment", []string{"body", "x", expectField, strings.Repeat("a", 64)}, 409, "has moved on"},
 	} {
 		address := "/desk/roadmap/base/" + c.act
@@ -162,6 +163,13 @@ func TestWhatIsRefusedSaysSoByItsStatus(t *testing.T) {
 			t.Errorf("%s by anybody: %s", c.act, res.Status)
 		}
 	}
+	// What the page does not offer now, it may have offered before.
+	for act, says := range map[string]string{"release": "so it cannot be released", "comment/delete": "has no comment none", "reconcile": "nothing to reconcile"} {
+		form := formOn(t, page, "/desk/roadmap/base/comment", keyField, string(roadmap.NewKey()), "comment", "none", "keep", strings.Repeat("a", 64))
+		if res := s.ask(http.MethodPost, "/desk/roadmap/base/"+act, form, true); res.StatusCode != http.StatusConflict || !strings.Contains(textOf(res.body), says) || strings.Contains(res.body, "changed meanwhile") {
+			t.Errorf("%s: %s %.600s", act, res.Status, textOf(res.body))
+		}
+	}
 	form := formOn(t, page, "/desk/roadmap/base/comment", "body", "my words")
 	if res := s.ask(http.MethodPost, "/desk/roadmap/gone/comment", form, true); res.StatusCode != http.StatusConflict || !strings.Contains(res.body, "my words") {
 		t.Errorf("%s %s", res.Status, textOf(res.body))
@@ -172,7 +180,7 @@ func TestWhatIsRefusedSaysSoByItsStatus(t *testing.T) {
 	}
 	opening := formOn(t, s.page("/desk/roadmap?new=1"), "/desk/roadmap", "node", "base", "title", "Taken <b>")
 	res := s.ask(http.MethodPost, "/desk/roadmap", opening, true)
-	if res.StatusCode != http.StatusServiceUnavailable || formOn(t, res.body, "/desk/roadmap").Get("title") != "Taken <b>" {
+	if res.StatusCode != http.StatusConflict || formOn(t, res.body, "/desk/roadmap").Get("title") != "Taken <b>" {
 		t.Errorf("%s %s", res.Status, textOf(res.body))
 	}
 	log, err := s.plan.Log(t.Context(), roadmap.Now, "base")
@@ -317,7 +325,7 @@ func TestARemoteThatCannotBeAskedIsSaid(t *testing.T) {
 	}
 	check(t, os.Rename(r.Dir+".away", r.Dir))
 	s.append("base", event.Claimed{Assignee: me, ReturnTo: me})
-	_, err := s.plan.Publish(t.Context())
+	_, _, err := s.plan.Publish(t.Context())
 	check(t, err)
 	wants(t, s.page("/desk/roadmap/base"), "queued words")
 }
