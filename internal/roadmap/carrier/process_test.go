@@ -152,8 +152,8 @@ func wantEmptyQueue(t testing.TB, h Home) {
 	}
 }
 
-// Red when: publishFor publishes without the queue's lock, or again does not read
-// the tip.
+// Red when: again does not read the tip (no process comes to its end then). Publishing
+// without the queue's lock does not turn it red: leases and keys hold even so.
 func TestProcessesThatAppendAtOnceLoseNothing(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]race{
