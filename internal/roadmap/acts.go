@@ -360,10 +360,11 @@ func (p *Plan) Queue() (QueueDocument, error) {
 	return doc, nil
 }
 
-// Publish publishes what waits in the queue.
-func (p *Plan) Publish(ctx context.Context) (int, error) {
+// Publish publishes what waits in the queue, and says how many commands waited, and
+// how the snapshot closed.
+func (p *Plan) Publish(ctx context.Context) (int, Closing, error) {
 	closed, err := p.carrier.Publish(ctx)
-	return closed.Result, withClose(err, closed.Close)
+	return closed.Result, closing(closed.Close), withClose(err, closed.Close)
 }
 
 // Withdraw takes a command out of the queue.
