@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/app/config"
 	"holdfast/internal/mcp"
 	"holdfast/internal/problem"
+	"holdfast/internal/roadmap/event"
 )
 
 func (r *run) mcp() *cobra.Command {
@@ -20,7 +21,7 @@ func (r *run) mcp() *cobra.Command {
 		Short: "Let an agent use booths and the plan as tools, over stdin and stdout",
 		Long: `Let an agent use booths and the plan as tools, by the Model Context Protocol over
 stdin and stdout: booth_publish, booth_ask, booth_wait, booth_marks, roadmap_ready,
-roadmap_claim, roadmap_progress.
+roadmap_claim, roadmap_progress, roadmap_result.
 
 "holdfast mcp install" prints what the common clients want to be told; it changes
 nothing.`,
@@ -54,7 +55,7 @@ func (r *run) planForTools(ctx context.Context) (mcp.Plan, mcp.Who, func(), erro
 	if err != nil {
 		return nil, mcp.Who{}, nil, err
 	}
-	var who mcp.Who
+	who := mcp.Who{Attempt: event.Attempt(surroundings().id)}
 	if who.Agent, err = r.planner(c); err == nil {
 		who.Operator, err = app.PlanOperator(c)
 	}

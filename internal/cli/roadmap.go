@@ -152,7 +152,8 @@ func (f *reader) fresh() roadmap.Freshness {
 
 // read asks for a document about the plan. What waits in the queue is published on
 // the way, once the remote is there to be asked, and the document is of after that.
-func read[T any](ctx context.Context, p *roadmap.Plan, fresh roadmap.Freshness, ask func(roadmap.Freshness) (T, error)) (T, error) {
+// It says the worst that became of a snapshot meanwhile.
+func read[T any](ctx context.Context, p publisher, fresh roadmap.Freshness, head func(*T) *roadmap.Head, ask func(roadmap.Freshness) (T, error)) (T, error) {
 	doc, err := ask(fresh)
 	if err != nil || fresh == roadmap.AsOf {
 		return doc, err
@@ -161,26 +162,30 @@ func read[T any](ctx context.Context, p *roadmap.Plan, fresh roadmap.Freshness, 
 	if err != nil || len(q.Waiting) == 0 {
 		return doc, err
 	}
-	if _, err := p.Publish(ctx); err != nil {
-		return doc, nil // it waits still, which is said beside the document
+	_, left, failed := p.Publish(ctx)
+	left = left.Worse(head(&doc).Close)
+	if failed == nil { // else it waits still, which is said beside the document
+		doc, err = ask(fresh)
 	}
-	return ask(fresh)
+	head(&doc).Close = left.Worse(head(&doc).Close)
+	return doc, err
+}
+
+// publisher is what read needs of a plan.
+type publisher interface {
+	Queue() (roadmap.QueueDocument, error)
+	Publish(ctx context.Context) (int, roadmap.Closing, error)
 }
 
 // reading asks for a document, about one node if it is named, and shows it, with what
 // there is to say about any.
-func reading[T any](r *run, ctx context.Context, f reader, about event.Node, ask func(*roadmap.Plan, roadmap.Freshness) (T, roadmap.Head, error), show func(*roadmap.Plan, T)) error {
+func reading[T any](r *run, ctx context.Context, f reader, about event.Node, head func(*T) *roadmap.Head, ask func(*roadmap.Plan, roadmap.Freshness) (T, error), show func(*roadmap.Plan, T)) error {
 	p, _, done, err := r.plan(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	var head roadmap.Head
-	doc, err := read(ctx, p, f.fresh(), func(fresh roadmap.Freshness) (T, error) {
-		doc, h, err := ask(p, fresh)
-		head = h
-		return doc, err
-	})
+	doc, err := read(ctx, p, f.fresh(), head, func(fresh roadmap.Freshness) (T, error) { return ask(p, fresh) })
 	if err != nil {
 		return r.orGone(about, err)
 	}
@@ -188,9 +193,9 @@ func reading[T any](r *run, ctx context.Context, f reader, about event.Node, ask
 	if r.json {
 		return r.document(doc)
 	}
-	r.sayRewritten(head.Rewritten)
+	r.sayRewritten(head(&doc).Rewritten)
 	show(p, doc)
-	r.printHead(head)
+	r.printHead(*head(&doc))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
@@ -66,13 +67,9 @@ said; nobody is claimed for.`,
 func (r *run) source(file string) ([]byte, error) {
 	in := r.in
 	if file != "-" {
-		info, err := os.Stat(file)
-		if err == nil && info.IsDir() {
-			return nil, problem.Refusal("read", "%s is a folder. Nothing was imported.", plain.Text(file))
-		}
-		f, err := os.Open(file)
+		f, err := regular(file)
 		if err != nil {
-			return nil, problem.Refusal("read", "%s cannot be read (%s). Nothing was imported.", plain.Text(file), problem.Words(err))
+			return nil, err
 		}
 		defer f.Close()
 		in = f
@@ -85,6 +82,29 @@ func (r *run) source(file string) ([]byte, error) {
 		return nil, problem.Refusal(problem.StepTooLarge, "A file to be imported has at most %d bytes. Nothing was imported.", maxImport)
 	}
 	return data, nil
+}
+
+// regular opens a file to be imported. The opening waits for nobody: what has a name
+// may be a pipe, which nobody need ever write to.
+func regular(file string) (*os.File, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, problem.Refusal("read", "%s cannot be read (%s). Nothing was imported.", plain.Text(file), problem.Words(err))
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = problem.Refusal("read", "%s cannot be read (%s). Nothing was imported.", plain.Text(file), problem.Words(err))
+	case info.IsDir():
+		err = problem.Refusal("read", "%s is a folder. Nothing was imported.", plain.Text(file))
+	case !info.Mode().IsRegular():
+		err = problem.Refusal("read", "%s is no regular file. Nothing was imported.", plain.Text(file)).WithHint("what comes through a pipe is read from stdin: holdfast roadmap import -")
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // imported is the answer to whoever imports.

@@ -68,9 +68,8 @@ func (r *run) roadmapSearch() *cobra.Command {
 }
 
 func (r *run) list(ctx context.Context, f reader, filter roadmap.Filter, none string) error {
-	return reading(r, ctx, f, "", func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.List, roadmap.Head, error) {
-		l, err := p.List(ctx, fresh, filter)
-		return l, l.Head, err
+	return reading(r, ctx, f, "", func(l *roadmap.List) *roadmap.Head { return &l.Head }, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.List, error) {
+		return p.List(ctx, fresh, filter)
 	}, func(p *roadmap.Plan, l roadmap.List) {
 		all := filter == roadmap.Filter{}
 		if len(l.Nodes) == 0 && all && len(l.Refused) == 0 {
@@ -137,9 +136,8 @@ func (r *run) roadmapLog() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return reading(r, cmd.Context(), f, n, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Log, roadmap.Head, error) {
-				l, err := p.Log(cmd.Context(), fresh, n)
-				return l, l.Head, err
+			return reading(r, cmd.Context(), f, n, func(l *roadmap.Log) *roadmap.Head { return &l.Head }, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Log, error) {
+				return p.Log(cmd.Context(), fresh, n)
 			}, func(_ *roadmap.Plan, l roadmap.Log) { r.printLog(l) })
 		},
 	}
@@ -171,9 +169,8 @@ func (r *run) roadmapShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return reading(r, cmd.Context(), f, n, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Node, roadmap.Head, error) {
-				d, err := p.Show(cmd.Context(), fresh, n)
-				return d, d.Head, err
+			return reading(r, cmd.Context(), f, n, func(d *roadmap.Node) *roadmap.Head { return &d.Head }, func(p *roadmap.Plan, fresh roadmap.Freshness) (roadmap.Node, error) {
+				return p.Show(cmd.Context(), fresh, n)
 			}, func(p *roadmap.Plan, d roadmap.Node) { r.printNode(cmd.Context(), p, d) })
 		},
 	}

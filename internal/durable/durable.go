@@ -179,6 +179,10 @@ func (d *Dir) unlink(name string) error {
 	return err
 }
 
+// Sync makes the names in d durable that others gave, whether or not they lived to do
+// it. The error is a [*WriteError]; nothing is known then.
+func (d *Dir) Sync() error { return d.syncDir(".") }
+
 // syncDir makes the names in d durable. Whatever was renamed is Unknown if it
 // fails.
 func (d *Dir) syncDir(name string) error {

@@ -2,8 +2,8 @@
 // Protocol over a pair of pipes.
 //
 // The tools are booth_publish, booth_ask, booth_wait, booth_marks, roadmap_ready,
-// roadmap_claim and roadmap_progress: what a worker may do. Nothing here answers,
-// keeps, deletes or accepts. booth_ask returns at
+// roadmap_claim, roadmap_progress and roadmap_result: what a worker may do. Nothing here
+// answers, keeps, deletes or accepts. booth_ask returns at
 // once; booth_wait waits at most [MaxWait] a call and then says that a question
 // is open, so that no client gives up on it. What goes wrong is the tool's
 // result, in the words of package problem, and never ends the session.
@@ -56,7 +56,8 @@ need it, and again while it says open. Use a key for each question, so that aski
 again after a restart is the same question.
 
 The roadmap is the plan that you share with others. Claim a unit of work before you
-begin it, and work on nothing that somebody else holds; say how it goes.`
+begin it, and work on nothing that somebody else holds; say how it goes, and at the
+end what came of it: roadmap_result, with the attempt that the claim answered.`
 
 // Serve answers one client until it goes away, or ctx ends.
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {

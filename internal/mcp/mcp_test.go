@@ -85,7 +85,7 @@ func (s session) mustCall(tool string, args map[string]any, into any) {
 }
 
 // Red when a tool is renamed, or may destroy.
-func TestTheToolsAreTheseSeven(t *testing.T) {
+func TestTheToolsAreTheseEight(t *testing.T) {
 	list, err := connect(t).ListTools(context.Background(), nil)
 	check(t, err)
 	var names []string
@@ -95,7 +95,7 @@ func TestTheToolsAreTheseSeven(t *testing.T) {
 			t.Errorf("%s: %+v", tool.Name, a)
 		}
 	}
-	if got := strings.Join(names, " "); got != "booth_ask booth_marks booth_publish booth_wait roadmap_claim roadmap_progress roadmap_ready" {
+	if got := strings.Join(names, " "); got != "booth_ask booth_marks booth_publish booth_wait roadmap_claim roadmap_progress roadmap_ready roadmap_result" {
 		t.Error(got)
 	}
 }

@@ -16,15 +16,19 @@ type Plan interface {
 	List(ctx context.Context, fresh roadmap.Freshness, f roadmap.Filter) (roadmap.List, error)
 	Show(ctx context.Context, fresh roadmap.Freshness, n event.Node) (roadmap.Node, error)
 	Append(ctx context.Context, n event.Node, b event.Body, a roadmap.Act) (roadmap.Appended, error)
+	Claim(ctx context.Context, n event.Node, returnTo event.Principal, a roadmap.Act) (roadmap.Claimed, error)
+	Return(ctx context.Context, n event.Node, of event.Attempt, o event.Outcome, a roadmap.Act) (roadmap.Appended, error)
 }
 
 // Who is between whom a claim of an agent's is: Agent holds the node, and what it
 // makes goes to Operator for review.
-type Who struct{ Agent, Operator event.Principal }
+type Who struct {
+	Agent, Operator event.Principal
+	Attempt         event.Attempt // that the agent runs in, whatever that is called; may be empty
+}
 
-// addPlan adds the tools that are about the plan. None returns a result: that is the
-// word of a worker about an attempt, sealed where the attempt ends, and here nobody
-// could bind it to one.
+// addPlan adds the tools that are about the plan. None takes the word of its caller for
+// the claim that a result is under.
 func (c Config) addPlan(s *sdk.Server, reads, adds *sdk.ToolAnnotations) {
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "roadmap_ready", Title: "List what can be begun", Annotations: reads,
@@ -32,12 +36,16 @@ func (c Config) addPlan(s *sdk.Server, reads, adds *sdk.ToolAnnotations) {
 	}, tool(c.ready))
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "roadmap_claim", Title: "Claim a unit of work", Annotations: adds,
-		Description: "Hold a unit of work of the plan before you begin it. Whoever is first holds it; else you are told who does, and must not work on it. Answers with all that is known of it.",
+		Description: "Hold a unit of work of the plan before you begin it. Whoever is first holds it; else you are told who does, and must not work on it. Answers with all that is known of it, and with the attempt that this begins: keep its name for roadmap_result.",
 	}, tool(c.claim))
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "roadmap_progress", Title: "Say how the work goes", Annotations: adds,
 		Description: "Say how far a unit of work that you hold has come, that it cannot go on (blocked), or that you give it back undone (handed_back).",
 	}, tool(c.progress))
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "roadmap_result", Title: "Return a result", Annotations: adds,
+		Description: "Say, once, what your attempt at a unit of work amounted to: published (there is something to review), handed_back (you could not do it), or waiting (it cannot go on before questions are answered). This ends the attempt: to wait and go on yourself, call booth_wait instead.",
+	}, tool(c.result))
 }
 
 type readying struct {
@@ -59,7 +67,7 @@ type claiming struct {
 }
 
 type claimed struct {
-	roadmap.Appended
+	roadmap.Claimed
 	Work *roadmap.Node `json:"work,omitempty" jsonschema:"what is to be done; left out where it could not be read after the claim, and where the outcome is not appended or already_present: then do not begin it"`
 }
 
@@ -69,11 +77,15 @@ func (c Config) claim(ctx context.Context, in claiming) (claimed, error) {
 		return claimed{}, err
 	}
 	defer done()
-	out, err := state(ctx, p, who, in.Node, in.Key, event.Claimed{Assignee: who.Agent, ReturnTo: who.Operator})
+	n, act, err := acting(who, in.Node, in.Key)
 	if err != nil {
 		return claimed{}, err
 	}
-	answer := claimed{Appended: out}
+	out, err := p.Claim(ctx, n, who.Operator, act)
+	if err != nil {
+		return claimed{}, err
+	}
+	answer := claimed{Claimed: out}
 	if out.ID == "" { // whether it is held is not known: nothing to begin on
 		return answer, nil
 	}
@@ -100,7 +112,11 @@ func (c Config) progress(ctx context.Context, in progressing) (roadmap.Appended,
 		return roadmap.Appended{}, err
 	}
 	defer done()
-	return state(ctx, p, who, in.Node, in.Key, body)
+	n, act, err := acting(who, in.Node, in.Key)
+	if err != nil {
+		return roadmap.Appended{}, err
+	}
+	return p.Append(ctx, n, body, act)
 }
 
 func (in progressing) body() (event.Body, error) {
@@ -119,17 +135,17 @@ func (in progressing) body() (event.Body, error) {
 	}
 }
 
-// state appends one statement of the agent's.
-func state(ctx context.Context, p Plan, who Who, node, key string, body event.Body) (roadmap.Appended, error) {
+// acting is the node that an agent means, and how it acts on that.
+func acting(who Who, node, key string) (event.Node, roadmap.Act, error) {
 	n, err := event.ParseNode(node)
 	if err != nil {
-		return roadmap.Appended{}, err
+		return "", roadmap.Act{}, err
 	}
 	k := roadmap.NewKey()
 	if key != "" {
 		if k, err = event.ParseKey(key); err != nil {
-			return roadmap.Appended{}, err
+			return "", roadmap.Act{}, err
 		}
 	}
-	return p.Append(ctx, n, body, roadmap.Act{Author: who.Agent, Key: k})
+	return n, roadmap.Act{Author: who.Agent, Key: k}, nil
 }

@@ -23,6 +23,14 @@ func (u unsure) Append(context.Context, event.Node, event.Body, roadmap.Act) (ro
 	return u.outcome, nil
 }
 
+func (u unsure) Claim(context.Context, event.Node, event.Principal, roadmap.Act) (roadmap.Claimed, error) {
+	return roadmap.Claimed{Appended: u.outcome}, nil
+}
+
+func (u unsure) Return(context.Context, event.Node, event.Attempt, event.Outcome, roadmap.Act) (roadmap.Appended, error) {
+	return u.outcome, nil
+}
+
 // Red when: claim gives the work whatever became of the claim.
 func TestAClaimOfWhichNothingIsKnownGivesNoWork(t *testing.T) {
 	for outcome, id := range map[string]event.ID{"unknown": "", "appended": "e1"} {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -30,7 +31,7 @@ func HTTP(t testing.TB, init ...string) *Server {
 	t.Helper()
 	r := Path(t, init...)
 	backend := &cgi.Handler{
-		Path: filepath.Join(r.run("", nil, "--exec-path"), "git-http-backend"),
+		Path: filepath.Join(programs(r), "git-http-backend"),
 		Env: append(environment(filepath.Dir(r.Dir)),
 			"GIT_PROJECT_ROOT="+filepath.Dir(r.Dir), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER="+user),
 		Stderr: io.Discard,
@@ -51,6 +52,19 @@ func HTTP(t testing.TB, init ...string) *Server {
 	t.Cleanup(s.Close)
 	return served(r, s.URL)
 }
+
+// programs is the folder of git's own programs, which is asked for once.
+func programs(r *Repository) string {
+	r.t.Helper()
+	where, known := execPath.Load().(string)
+	if !known {
+		where = r.run("", nil, "--exec-path")
+		execPath.Store(where)
+	}
+	return where
+}
+
+var execPath atomic.Value // a string
 
 // served is the server of r that answers at base.
 func served(r *Repository, base string) *Server {

@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -34,16 +35,28 @@ type Repository struct {
 func Path(t testing.TB, init ...string) *Repository {
 	t.Helper()
 	r := &Repository{Dir: filepath.Join(t.TempDir(), "plan.git"), t: t}
-	r.run("", nil, append([]string{"init", "--quiet", "--bare", "--initial-branch=main"}, append(init, r.Dir)...)...)
-	config, err := os.OpenFile(filepath.Join(r.Dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer config.Close()
-	if _, err := config.WriteString(settings); err != nil {
-		t.Fatal(err)
-	}
+	empty(init).Copy(t, ".", r.Dir)
 	return r
+}
+
+// made has an empty repository for each of the arguments that one was asked with.
+var made sync.Map // strings to *Prepared
+
+func empty(init []string) *Prepared {
+	p, _ := made.LoadOrStore(strings.Join(init, " "), Prepare(func(t testing.TB, dir string) {
+		t.Helper()
+		r := &Repository{Dir: dir, t: t}
+		r.run("", nil, append([]string{"init", "--quiet", "--bare", "--initial-branch=main"}, append(init, dir)...)...)
+		config, err := os.OpenFile(filepath.Join(dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer config.Close()
+		if _, err := config.WriteString(settings); err != nil {
+			t.Fatal(err)
+		}
+	}))
+	return p.(*Prepared)
 }
 
 // settings let servers take pushes, and nothing tidy up in the background, which

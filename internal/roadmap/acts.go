@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/internal/problem"
+	"holdfast/internal/roadmap/attempt"
 	"holdfast/internal/roadmap/event"
 	"holdfast/internal/roadmap/history"
 	"holdfast/internal/roadmap/queue"
@@ -29,8 +30,16 @@ func (a Act) command(n event.Node, b event.Body) event.Command {
 	return event.Command{Key: a.Key, Node: n, Author: a.Author, At: time.Now(), Expect: a.Expect, Body: b}
 }
 
-// Append states something about a node.
+// Append states something about a node. A result is refused: that is [Plan.Return]'s.
 func (p *Plan) Append(ctx context.Context, n event.Node, b event.Body, a Act) (Appended, error) {
+	if _, result := b.(event.ResultReturned); result {
+		return Appended{}, problem.Refusal(attempt.StepBinding, "A result is returned for the attempt that it is of, and under the claim that binds that: no other way appends one. Nothing was appended.")
+	}
+	return p.append(ctx, n, b, a)
+}
+
+// append is Append, for whoever knows under which claim a result is.
+func (p *Plan) append(ctx context.Context, n event.Node, b event.Body, a Act) (Appended, error) {
 	command := a.command(n, b)
 	closed, err := p.carrier.Append(ctx, command)
 	if err != nil {
@@ -267,8 +276,15 @@ func (p *Plan) Reconcile(ctx context.Context, n event.Node, keep event.ID, a Act
 }
 
 // AppendAll appends many commands in few commits. The answers are in their order;
-// an error stands for the one that was refused.
+// an error stands for the one that was refused. It is for importing: a result is taken
+// only on top of the very event that it was returned on, as the export of a log has it,
+// and history asks of it what it asks of any.
 func (p *Plan) AppendAll(ctx context.Context, commands []event.Command) ([]AppendedOrError, Closing, error) {
+	for _, c := range commands {
+		if _, result := c.Body.(event.ResultReturned); result && len(c.Expect) == 0 {
+			return nil, closing(snapshot.NotOpened{}), problem.Refusal(attempt.StepBinding, "A result can be imported only as the export of a log has it. Nothing was appended.")
+		}
+	}
 	closed, err := p.carrier.AppendAll(ctx, commands)
 	if err != nil {
 		return nil, closing(closed.Close), withClose(err, closed.Close)
@@ -344,10 +360,11 @@ func (p *Plan) Queue() (QueueDocument, error) {
 	return doc, nil
 }
 
-// Publish publishes what waits in the queue.
-func (p *Plan) Publish(ctx context.Context) (int, error) {
+// Publish publishes what waits in the queue, and says how many commands waited, and
+// how the snapshot closed.
+func (p *Plan) Publish(ctx context.Context) (int, Closing, error) {
 	closed, err := p.carrier.Publish(ctx)
-	return closed.Result, withClose(err, closed.Close)
+	return closed.Result, closing(closed.Close), withClose(err, closed.Close)
 }
 
 // Withdraw takes a command out of the queue.

@@ -9,6 +9,7 @@ import (
 
 // Red when: Edit makes its card of the node's alone.
 func TestAnEditAskedForAgainIsTheSameWhateverCameAfterIt(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
 		t.Fatal(err)
@@ -32,6 +33,7 @@ func TestAnEditAskedForAgainIsTheSameWhateverCameAfterIt(t *testing.T) {
 
 // Red when: Open does not ask for the blockers first: the node is ready then.
 func TestANodeThatCannotBeBlockedIsNotOpened(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	for _, blocker := range []event.Node{"nowhere", "roof"} {
 		_, err := p.Open(t.Context(), "roof", Opening{Card: event.Card{Title: "The roof"}, BlockedBy: []event.Node{blocker}}, Act{Author: ada})

@@ -31,6 +31,15 @@ type Closing struct {
 	Detail string `json:"detail"` // which worktree is left, and why
 }
 
+// Worse is the one of two that leaves more behind: a document may be of several
+// snapshots.
+func (c Closing) Worse(other Closing) Closing {
+	if other.Kind == "failed" && c.Kind != "failed" || other.Kind == "removed" && c.Kind == "not_opened" {
+		return other
+	}
+	return c
+}
+
 // Head is what every document about the plan says beside its own.
 type Head struct {
 	AsOf      AsOfCommit `json:"as_of"`

@@ -13,6 +13,7 @@ import (
 // Red when: what is looked for is spelt as encoding/json does, or its letters beyond
 // ASCII are brought into another case than the index can.
 func TestASearchFindsWhatIsShownHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	card := event.Card{Title: "R&D <now>", Body: "Ärger with \"quotes\", a \\ and a\ttab\u2028over"}
 	if _, err := p.Open(t.Context(), "base", Opening{Card: card}, Act{Author: ada}); err != nil {
@@ -29,6 +30,7 @@ func TestASearchFindsWhatIsShownHoweverItIsWritten(t *testing.T) {
 
 // case R17. Red when: Since begins again after an index that was made anew.
 func TestAnExportThroughADamagedIndexHasEachEventOnce(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	for _, n := range []event.Node{"a", "b", "c", "d"} {
 		if _, err := p.Open(t.Context(), n, Opening{Card: event.Card{Title: "One"}}, Act{Author: ada}); err != nil {

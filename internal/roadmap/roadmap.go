@@ -10,6 +10,9 @@
 // new one; [AsOf] reads the index on purpose, and every document says as of which
 // commit and time it is. A log that was rewritten is said in every document.
 //
+// A result is appended by [Plan.Return] alone, under the claim that its attempt was
+// begun under: nobody who calls says which claim that is.
+//
 // What became of a snapshot stands in the document beside the answer; of an
 // operation that was refused, at the end of the refusal's reason.
 package roadmap
@@ -23,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/internal/durable"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap/carrier"
 	"holdfast/internal/roadmap/event"
@@ -35,6 +39,7 @@ import (
 // Plan is an open plan. It may be used concurrently. Close it.
 type Plan struct {
 	carrier *carrier.Carrier
+	folder  *durable.Dir // of the plan
 	board   atomic.Pointer[board]
 }
 
@@ -44,7 +49,12 @@ func Open(ctx context.Context, home carrier.Home) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{carrier: c}, nil
+	dir, err := durable.OpenDir(home.Plan)
+	if err != nil {
+		c.Close()
+		return nil, problem.Refusal("plan", "The folder of the plan cannot be opened: %s.", problem.Words(err)).Because(err)
+	}
+	return &Plan{carrier: c, folder: dir}, nil
 }
 
 // Begun is the answer to whoever begins a plan.
@@ -67,7 +77,10 @@ func Begin(ctx context.Context, home carrier.Home, url string) (Begun, error) {
 }
 
 // Close lets the plan go.
-func (p *Plan) Close() { p.carrier.Close() }
+func (p *Plan) Close() {
+	p.carrier.Close()
+	p.folder.Close()
+}
 
 // Freshness says whether a read asks the remote.
 type Freshness uint8
@@ -186,7 +199,7 @@ func (p *Plan) boardOf(view *index.View) (*board, error) {
 // state is one node, or why there is none to show.
 func (b *board) state(n event.Node) (history.State, error) {
 	if r, ok := index.RefusedNodes(b.refused)[n]; ok {
-		return history.State{}, problem.Refusal("node-refused", "Node %s cannot be read whole: at %s (%s), %s. The other nodes can.", n, r.Place, r.Step, r.Reason)
+		return history.State{}, problem.Refusal(stepNodeRefused, "Node %s cannot be read whole: at %s (%s), %s. The other nodes can.", n, r.Place, r.Step, r.Reason)
 	}
 	i, ok := b.byNode[n]
 	if !ok {

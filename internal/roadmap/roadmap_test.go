@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/remotetest"
 	"holdfast/internal/roadmap/carrier"
 	"holdfast/internal/roadmap/census"
 	"holdfast/internal/roadmap/event"
@@ -21,17 +22,27 @@ type planAt struct {
 	plan string // its folder
 }
 
-// newPlan is a plan in the embedded repository of an empty home.
-func newPlan(t testing.TB) planAt {
+// begun is a home with a plan in it, as carrier.Init makes it.
+var begun = remotetest.Prepare(func(t testing.TB, dir string) {
 	t.Helper()
-	dir := t.TempDir()
-	home := carrier.Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git")}
+	home := homeIn(dir)
 	if err := os.Mkdir(home.Plan, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := carrier.Init(t.Context(), home, ""); err != nil {
 		t.Fatal(err)
 	}
+})
+
+func homeIn(dir string) carrier.Home {
+	return carrier.Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git")}
+}
+
+// newPlan is a plan in the embedded repository of an empty home.
+func newPlan(t testing.TB) planAt {
+	t.Helper()
+	home := homeIn(t.TempDir())
+	begun.Copy(t, ".", filepath.Dir(home.Plan))
 	p, err := Open(t.Context(), home)
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +52,7 @@ func newPlan(t testing.TB) planAt {
 }
 
 func TestANodeOpensWithItsBlockers(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
 		t.Fatal(err)
@@ -60,6 +72,7 @@ func TestANodeOpensWithItsBlockers(t *testing.T) {
 
 // case R17. Red when: read does not rebuild (leave out the second look).
 func TestADamagedIndexIsMadeAnewWhereItIsNoticed(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
 		t.Fatal(err)
@@ -83,6 +96,7 @@ func TestADamagedIndexIsMadeAnewWhereItIsNoticed(t *testing.T) {
 // Red when: around sees only the links that a node has itself, or Whole reads its
 // history by another way than Log.
 func TestAWholeNodeHasWhatStandsAroundIt(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	for _, n := range []event.Node{"base", "roof", "house", "garden"} {
 		if _, err := p.Open(t.Context(), n, Opening{Card: event.Card{Title: "The " + string(n)}}, Act{Author: ada}); err != nil {
@@ -122,6 +136,7 @@ func TestAWholeNodeHasWhatStandsAroundIt(t *testing.T) {
 
 // Red when: Upkeep leaves out a pass, or ends at the first that fails.
 func TestAnUpkeepDoesEachPassWhateverTheOthersDo(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
 		t.Fatal(err)
@@ -149,6 +164,7 @@ func TestAnUpkeepDoesEachPassWhateverTheOthersDo(t *testing.T) {
 
 // Red when: withHead is left out, and the old event is given for what to expect.
 func TestARepeatedCommandSaysWhatToExpectNext(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	a := Act{Author: ada, Key: "once"}
 	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, a); err != nil {
@@ -168,6 +184,7 @@ func TestARepeatedCommandSaysWhatToExpectNext(t *testing.T) {
 // key. Red when: Open does not take the time of then, so that the links expect an
 // event that never was.
 func TestAnOpeningIsFinishedByItsKey(t *testing.T) {
+	t.Parallel()
 	p := newPlan(t)
 	if _, err := p.Open(t.Context(), "base", Opening{Card: event.Card{Title: "The base"}}, Act{Author: ada}); err != nil {
 		t.Fatal(err)

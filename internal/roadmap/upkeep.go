@@ -33,6 +33,6 @@ func (p *Plan) publishWaiting(ctx context.Context) error {
 	if err != nil || len(doc.Waiting) == 0 {
 		return err
 	}
-	_, err = p.Publish(ctx)
+	_, _, err = p.Publish(ctx) // a snapshot that is left is in the journal
 	return err
 }

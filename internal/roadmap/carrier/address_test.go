@@ -13,7 +13,7 @@ import (
 
 // Red when: Init puts an address down before it looks at it, or says it as it is.
 func TestWhatIsNoAddressOfARemoteIsNotPutDown(t *testing.T) {
-	for _, url := range []string{"-foo", "https://bob:hunter2@127.0.0.1:1/x\n", "/" + strings.Repeat("x", 70_000)} {
+	for _, url := range []string{"-foo", "https://bob:hunter2@127.0.0.1:1/x\n", "https://bob:hunter2\nhunter2@127.0.0.1:1/x", "https://bob:a\thunter2@127.0.0.1:1/x", "/" + strings.Repeat("x", 70_000)} {
 		home := newHome(t)
 		_, err := Init(t.Context(), home, url)
 		if p := problem.From(err, ""); p.Kind != problem.Usage || p.Step != "remote-url" || strings.Contains(p.Reason, "hunter2") {

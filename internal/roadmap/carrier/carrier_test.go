@@ -3,8 +3,6 @@ package carrier
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,20 +15,40 @@ const ada = event.Principal("principal:local/studio/ada")
 
 func newHome(t testing.TB) Home {
 	t.Helper()
-	dir := t.TempDir()
-	h := Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git")}
-	if err := os.Mkdir(h.Plan, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return homeIn(t, t.TempDir())
 }
 
-// begin is a carrier on a plan that was begun at url.
+// begin is a carrier on a plan that was begun at url. Where nothing was begun yet, or
+// nothing said since, it is a copy of what Init made once; what Init itself does is
+// the claim of tests that use initial.
 func begin(t testing.TB, h Home, url string) *Carrier {
+	t.Helper()
+	return beginAt(t, h, url, url)
+}
+
+// beginAt is begin at the url of a repository that is served from dir.
+func beginAt(t testing.TB, h Home, url, dir string) *Carrier {
+	t.Helper()
+	if copied(t, h, url, dir) {
+		return reopen(t, h)
+	}
+	if h.Format == 0 && isEmpty(h.Plan) {
+		notYetBegun.Copy(t, ".", h.Plan)
+	}
+	return initial(t, h, url)
+}
+
+// initial is a carrier on a plan that Init itself begins at url.
+func initial(t testing.TB, h Home, url string) *Carrier {
 	t.Helper()
 	if _, err := Init(t.Context(), h, url); err != nil {
 		t.Fatal(err)
 	}
+	return reopen(t, h)
+}
+
+func reopen(t testing.TB, h Home) *Carrier {
+	t.Helper()
 	c, err := Open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +99,7 @@ func TestAppendEmbedded(t *testing.T) {
 
 // Red when a comment is admitted by its own name alone.
 func TestACommentAnswersAnother(t *testing.T) {
+	t.Parallel()
 	c := begin(t, newHome(t), "")
 	appended(t, c, command("k1", "paint", opened("Paint it")))
 	appended(t, c, command("k2", "paint", event.CommentCreated{Comment: "c1", Body: "Which colour?"}))

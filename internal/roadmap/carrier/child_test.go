@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -81,6 +80,9 @@ func (p part) play(ctx context.Context, say *json.Encoder) error {
 	}
 	defer c.Close()
 	c.remote = dying{c.remote, m}
+	if err := say.Encode(told{}); err != nil { // it is ready
+		return err
+	}
 	m.begin()
 	for i := p.From; i < p.To; i++ {
 		for final := false; !final; {
@@ -161,10 +163,11 @@ func (d dying) Publish(ctx context.Context, commit, expected git.ID) git.Pushed 
 
 // child is a process that plays a part.
 type child struct {
-	cmd *exec.Cmd
-	out io.ReadCloser
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
 }
 
+// start starts a child, and returns when it has opened the plan.
 func start(t testing.TB, p part) *child {
 	t.Helper()
 	self, err := os.Executable()
@@ -178,12 +181,15 @@ func start(t testing.TB, p part) *child {
 	c := &child{cmd: exec.CommandContext(t.Context(), self)}
 	c.cmd.Env = append(os.Environ(), childPart+"="+string(text))
 	c.cmd.Stderr = os.Stderr
-	if c.out, err = c.cmd.StdoutPipe(); err != nil {
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	c.lines = bufio.NewScanner(out)
+	c.lines.Scan() // that it is ready; if it is not, end says why
 	return c
 }
 
@@ -195,10 +201,9 @@ func (c *child) killAfter(d time.Duration) (stop func() bool) {
 // end is what the process was told before it ended, and whether it was killed.
 func (c *child) end(t testing.TB) (said []told, killed bool) {
 	t.Helper()
-	lines := bufio.NewScanner(c.out)
-	for lines.Scan() {
+	for c.lines.Scan() {
 		var one told
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+		if err := json.Unmarshal(c.lines.Bytes(), &one); err != nil {
 			break // it was killed while it spoke
 		}
 		said = append(said, one)

@@ -260,7 +260,7 @@ func (f *faulty) calm() {
 func linear(t *testing.T, seed uint64, homes, clients, each int) {
 	t.Helper()
 	proxy := remotetest.NewProxy(t, remotetest.HTTP(t))
-	first := begin(t, newHome(t), proxy.URL)
+	first := beginAt(t, newHome(t), proxy.URL, proxy.Dir)
 	var l ledger
 	for _, n := range []event.Node{"one", "two"} {
 		key := event.Key("open-" + n)
@@ -273,7 +273,7 @@ func linear(t *testing.T, seed uint64, homes, clients, each int) {
 	for range homes {
 		h := newHome(t)
 		h.Limits = git.Limits{Network: 2 * time.Second} // what is kept for ever is given up
-		begin(t, h, proxy.URL)
+		beginAt(t, h, proxy.URL, proxy.Dir)
 		for range clients {
 			c, err := Open(t.Context(), h)
 			if err != nil {
@@ -321,5 +321,5 @@ func linear(t *testing.T, seed uint64, homes, clients, each int) {
 // for what is there now.
 func TestThroughAFaultyRemoteEveryAnswerIsTrue(t *testing.T) {
 	t.Parallel()
-	linear(t, 1, 2, 2, 6)
+	linear(t, 1, 2, 2, 5)
 }

@@ -13,6 +13,7 @@ import (
 
 // Red when: prepare takes settings that are there for a plan that is whole.
 func TestACarrierThatWasLostIsMadeAgainByInit(t *testing.T) {
+	t.Parallel()
 	for name, url := range map[string]string{"embedded": "", "elsewhere": remotetest.Path(t).Dir} {
 		t.Run(name, func(t *testing.T) {
 			home := newHome(t)
@@ -34,6 +35,7 @@ func TestACarrierThatWasLostIsMadeAgainByInit(t *testing.T) {
 
 // What the hint says is so. Red when: init asks for settings that can be read.
 func TestSettingsThatAreDamagedAreMendedAsTheirHintSays(t *testing.T) {
+	t.Parallel()
 	home := newHome(t)
 	c := begin(t, home, "")
 	appended(t, c, command("open", "fix-login", opened("Mend it")))
@@ -53,6 +55,7 @@ func TestSettingsThatAreDamagedAreMendedAsTheirHintSays(t *testing.T) {
 // A commit is written under the lock of appending, the first one too: a lock that git
 // left on the ref could be somebody's. Red when: makeRoot writes without it.
 func TestTheFirstCommitIsWrittenUnderTheLockOfAppending(t *testing.T) {
+	t.Parallel()
 	c := begin(t, newHome(t), "")
 	lock, err := c.plan.TryLock(appendLock, "a test")
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 // Red when: Maintain does not repack, or the note of when it did is not heeded.
 func TestRepositoriesArePackedOnceADay(t *testing.T) {
+	t.Parallel()
 	for name, url := range map[string]string{"embedded": "", "path": remotetest.Path(t).Dir} {
 		t.Run(name, func(t *testing.T) {
 			c := begin(t, newHome(t), url)
@@ -53,6 +54,7 @@ func TestRepositoriesArePackedOnceADay(t *testing.T) {
 
 // Red when: prune does not ask whose the snapshots are.
 func TestNothingIsPrunedWhileASnapshotMayNeedIt(t *testing.T) {
+	t.Parallel()
 	c := begin(t, newHome(t), remotetest.Path(t).Dir)
 	appended(t, c, command("k", "n", opened("A node")))
 	at, err := c.position(t.Context())

@@ -12,18 +12,23 @@ import (
 
 func TestManyWritersAtOnce(t *testing.T) {
 	t.Parallel()
+	manyWriters(t, 4, 8)
+}
+
+func manyWriters(t *testing.T, writers, each int) {
+	t.Helper()
 	h := newHome(t)
 	begin(t, h, "")
 	var wg sync.WaitGroup
 	start := time.Now()
-	for w := range 8 {
+	for w := range writers {
 		c, err := Open(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
 			defer c.Close()
-			for i := range 25 {
+			for i := range each {
 				key := fmt.Sprintf("w%d-%d", w, i)
 				closed, err := c.Append(t.Context(), command(key, event.Node(fmt.Sprintf("node-%d-%d", w, i)), opened("A node")))
 				if err != nil {
@@ -49,7 +54,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 	}
 	defer v.Close()
 	t.Logf("%+v", v.Position())
-	if s, err := v.States(); len(s) != 200 || err != nil {
+	if s, err := v.States(); len(s) != writers*each || err != nil {
 		t.Error(len(s), err)
 	}
 }

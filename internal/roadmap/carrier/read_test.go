@@ -180,7 +180,7 @@ func TestADamagedLogGoesOn(t *testing.T) {
 		remotetest.Put(tailPath(bad), "no event"))
 	c := begin(t, newHome(t), repo.Dir)
 	var list []event.Command
-	for i := range 600 {
+	for i := range 300 {
 		list = append(list, command(fmt.Sprintf("more%d", i), event.Node(fmt.Sprintf("more%d", i)), opened("A node")))
 	}
 	if _, err := c.AppendAll(t.Context(), list); err != nil {
@@ -196,7 +196,7 @@ func TestADamagedLogGoesOn(t *testing.T) {
 		defer v.Close()
 		states, _ := v.States()
 		refusals, _ := v.Refusals()
-		if len(states) != 602 || len(refusals) != 1 {
+		if len(states) != 302 || len(refusals) != 1 {
 			t.Errorf("%s sees %d nodes, and refuses %+v", who, len(states), refusals)
 		}
 	}

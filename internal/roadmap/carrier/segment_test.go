@@ -39,6 +39,7 @@ func TestASegmentOfMoreLinesThanItMayHaveIsReadNoFurther(t *testing.T) {
 
 // case R08. Red when: insertRest puts each refusal in again that it does not take out.
 func TestAnOddFileAmongTheSegmentsIsSaidOnce(t *testing.T) {
+	t.Parallel()
 	repo := remotetest.Path(t)
 	repo.Commit(branch, remotetest.Put(formatPath, formatText), remotetest.Put("segments/odd", "x"))
 	c, other := begin(t, newHome(t), repo.Dir), begin(t, newHome(t), repo.Dir)

@@ -2,9 +2,9 @@ package git
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
@@ -78,40 +78,63 @@ func (e *cut) Error() string { return e.command + " was stopped: " + e.cause.Err
 
 func (e *cut) Unwrap() error { return e.cause }
 
-// address is a URL from its scheme on.
-var address = regexp.MustCompile(`://\S+`)
-
-// withoutPassword takes out of a URL what stands before its host. A password may
-// have an @ in it, and one that somebody did not escape a slash: what would be a host
-// then has no port that is a number.
-func withoutPassword(url string) string {
-	rest := strings.TrimPrefix(url, "://")
-	authority := rest
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority = rest[:i]
+// withoutSecrets takes out of each URL in a text what stands before its host, and a
+// query, where some hosts take a token.
+func withoutSecrets(text string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "://")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString("://")
+		line, _, _ := strings.Cut(after, "\n")
+		rest := after[hostIn(line):]
+		url := rest[:len(firstOf(rest, unicode.IsSpace))]
+		shown, _, asks := strings.Cut(url, "?")
+		if i := strings.Index(shown, "://"); i >= 0 { // another one, in its turn
+			shown, asks = shown[:i], false
+		}
+		b.WriteString(shown)
+		if asks {
+			shown = url
+		}
+		text = rest[len(shown):]
 	}
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		return "://" + rest[i+1:]
-	}
-	_, port, has := strings.Cut(authority, ":")
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 && has && strings.Trim(port, "0123456789") != "" && rest[0] != '[' {
-		return "://" + rest[i+1:]
-	}
-	return url
 }
 
-// withoutQuery is a URL without what stands after a question mark, where some hosts
-// take a token.
-func withoutQuery(url string) string {
-	before, _, _ := strings.Cut(url, "?")
-	return before
+// hostIn is where the host begins in a line that follows a "://". A password may have
+// an @ in it, and one that somebody did not escape a slash: what would be a host then
+// has no port that is a number. One with a space in it ends at the line's last @:
+// rather too much is left out than a part of it shown.
+func hostIn(line string) int {
+	url := firstOf(line, unicode.IsSpace)
+	authority := firstOf(url, func(r rune) bool { return strings.ContainsRune("/?#", r) })
+	_, port, has := strings.Cut(authority, ":")
+	odd := has && strings.Trim(port, "0123456789") != "" && authority[0] != '['
+	switch {
+	case authority == url, odd && !strings.Contains(url, "@"):
+		return strings.LastIndexByte(line, '@') + 1
+	case !odd || strings.Contains(authority, "@"):
+		return strings.LastIndexByte(authority, '@') + 1
+	}
+	return strings.LastIndexByte(url, '@') + 1
+}
+
+// firstOf is what stands before the first rune that ends it, or all.
+func firstOf(s string, ends func(rune) bool) string {
+	if i := strings.IndexFunc(s, ends); i >= 0 {
+		return s[:i]
+	}
+	return s
 }
 
 // Words is what git said on its standard error, fit to show: its lines, without
 // what a URL may hold of passwords, at most [maxWords] bytes.
 func Words(stderr []byte) string {
 	text := strings.TrimSpace(strings.ReplaceAll(string(stderr), "\r", "\n"))
-	text = address.ReplaceAllStringFunc(text, func(url string) string { return withoutQuery(withoutPassword(url)) }) // before it is cut, which could leave half of one
+	text = withoutSecrets(text) // before it is cut, which could leave half of one
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
 	}

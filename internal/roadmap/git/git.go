@@ -14,7 +14,7 @@
 //     signing, templates, tags pushed along, automatic maintenance) are overruled
 //     for each command; see the variable overruled.
 //   - It has a session of its own, without a terminal: nothing can ask there, and
-//     the whole group is killed together.
+//     the whole group is stopped together, and killed if it does not end.
 //   - Every command has a deadline. [Deadline] has no value that means none.
 //
 // A [Repo] is only made by [Init], which marks it, and [Open], which looks for the

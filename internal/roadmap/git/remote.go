@@ -117,7 +117,13 @@ const maxURL = 4096
 func CheckURL(url string) error {
 	odd := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if url == "" || len(url) > maxURL || strings.HasPrefix(url, "-") || strings.ContainsFunc(url, odd) {
-		return problem.New(problem.Usage, "remote-url", "%q is no place of a remote. Nothing was asked.", Words([]byte(url)))
+		line := strings.Map(func(r rune) rune {
+			if odd(r) {
+				return ' ' // the end of a line would end what Words takes for a password
+			}
+			return r
+		}, url)
+		return problem.New(problem.Usage, "remote-url", "%q is no place of a remote. Nothing was asked.", Words([]byte(line)))
 	}
 	return nil
 }

@@ -99,7 +99,8 @@ func TestWhoCannotBeAskedIsUnreachableAndNeverAbsent(t *testing.T) {
 }
 
 // Red when Words leaves the replacement out (this git hides some itself, not all), takes
-// the first @ for the last, or cuts before it hides.
+// the first @ for the last, or cuts before it hides; when hostIn ends a password at a
+// space.
 func TestAWordOfGitHasNoPassword(t *testing.T) {
 	if got := git.Words([]byte("fatal: unable to access 'https://user:hunter2@host/x.git/': no\rx\x1b[2J\n")); got != "fatal: unable to access 'https://host/x.git/': no\nx\\x1b[2J" {
 		t.Errorf("%q", got)
@@ -116,6 +117,19 @@ func TestAWordOfGitHasNoPassword(t *testing.T) {
 		"file:///srv/a@b":              "file:///srv/a@b",
 		"https://host/x?token=hunter2": "https://host/x",
 		"://@":                         "://",
+		// What url.Parse does not take, git may.
+		"https://bob:hun ter2@host/x":                             "https://host/x",
+		"https://hun ter2@host/x":                                 "https://host/x",
+		"https://bob:p@ss hunter2@host/x":                         "https://host/x",
+		"https://bob:p/ss hunter2@host/x":                         "https://host/x",
+		"https://bob:p%zzhunter2@host/x":                          "https://host/x",
+		"https://bob:a://hunter2@host/x":                          "https://host/x",
+		"cannot read 'https://bob:a hunter2@host/x/': no":         "cannot read 'https://host/x/': no",
+		"from https://host/x to https://b:hunter2@host/y":         "from https://host/x to https://host/y",
+		"https://host/x,https://b:hunter2@host/y":                 "https://host/x,https://host/y",
+		"https://host/x?to=https://b:hunter2@h no":                "https://host/x no",
+		"https://host/x says a@b":                                 "https://host/x says a@b",
+		"https://host:8443/x\nsays a@b":                           "https://host:8443/x\nsays a@b",
 		strings.Repeat("x", 4070) + " https://bob:hunter2@host/x": strings.Repeat("x", 4070) + " https://host/x",
 	} {
 		if got := git.Words([]byte(url)); got != want {

@@ -127,9 +127,28 @@ func (r *Repo) command(ctx context.Context, c Command) *exec.Cmd {
 	cmd.Dir = "/"
 	cmd.ExtraFiles = append(append([]*os.File(nil), r.inherit...), c.Inherit...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error { return stop(cmd.Process.Pid) }
 	cmd.WaitDelay = lingering
 	return cmd
+}
+
+// grace is how long git, and what it started, may take to end when it is asked to.
+const grace = time.Second
+
+// stop ends the group of a process. It is asked first: git takes away the locks that
+// it has on refs, which nobody else would ever take away in a remote at a path. What
+// is there still after that is killed.
+func stop(leader int) error {
+	if err := syscall.Kill(-leader, syscall.SIGTERM); err != nil {
+		return os.ErrProcessDone
+	}
+	for end := time.Now().Add(grace); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if syscall.Kill(-leader, 0) != nil {
+			return nil
+		}
+	}
+	_ = syscall.Kill(-leader, syscall.SIGKILL)
+	return nil
 }
 
 // name is the command's first word, for messages.

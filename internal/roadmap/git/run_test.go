@@ -1,8 +1,11 @@
 package git_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,8 +27,8 @@ func lockFile(t *testing.T) *os.File {
 	return f
 }
 
-// A command that is stopped is gone with all that it started. Red when Cancel kills
-// the process alone: its child goes on and has the lock.
+// A command that is stopped is gone with all that it started. Red when Cancel stops
+// the process alone, or kills nothing: its child goes on and has the lock.
 func TestNothingOfACommandIsLeftWhenItIsStopped(t *testing.T) {
 	r := repo(t, git.Options{})
 	fifo := filepath.Join(t.TempDir(), "up")
@@ -35,7 +38,7 @@ func TestNothingOfACommandIsLeftWhenItIsStopped(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		// The child keeps none of git's output open, only what it inherited.
-		_, err := r.Holding(lock).Run(ctx, git.Command{Args: []string{"-c", "alias.s=!([ /proc/self/fd/3 -ef " + lock.Name() + " ] && echo up >" + fifo + "; sleep 1000) >/dev/null 2>&1", "s"}, Deadline: git.Within(time.Hour)})
+		_, err := r.Holding(lock).Run(ctx, git.Command{Args: []string{"-c", "alias.s=!(trap '' TERM; [ /proc/self/fd/3 -ef " + lock.Name() + " ] && echo up >" + fifo + "; sleep 1000) >/dev/null 2>&1", "s"}, Deadline: git.Within(time.Hour)})
 		ended <- err
 	}()
 	if up := must(os.ReadFile(fifo))(t); string(up) != "up\n" { // it hangs where Holding is not handed on
@@ -49,6 +52,38 @@ func TestNothingOfACommandIsLeftWhenItIsStopped(t *testing.T) {
 	other := must(os.Open(lock.Name()))(t)
 	defer other.Close()
 	check(t, unix.Flock(int(other.Fd()), unix.LOCK_EX)) // it waits for as long as someone has it
+}
+
+// Nobody can push to a remote at a path while a ref of it is locked. Red when Cancel
+// kills without asking first.
+func TestAGitThatIsStoppedLeavesNoRefLocked(t *testing.T) {
+	r := repo(t, git.Options{})
+	id := commit(t, r, git.ID{}, "a", "1")
+	fifo := filepath.Join(t.TempDir(), "said")
+	check(t, unix.Mkfifo(fifo, 0o600))
+	in, say, err := os.Pipe()
+	check(t, err)
+	t.Cleanup(func() { check(t, errors.Join(in.Close(), say.Close())) })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.Run(ctx, git.Command{Args: []string{"-c", "alias.s=!exec git update-ref --stdin >" + fifo, "s"}, Stdin: in, Deadline: git.Within(time.Hour)})
+		ended <- err
+	}()
+	must(fmt.Fprintf(say, "start\ncreate refs/holdfast/x %s\nprepare\n", id))(t)
+	said := must(os.Open(fifo))(t)
+	defer said.Close()
+	for lines := bufio.NewScanner(said); lines.Scan() && lines.Text() != "prepare: ok"; {
+	}
+	lock := filepath.Join(r.Dir(), "refs", "holdfast", "x.lock")
+	must(os.Lstat(lock))(t)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Lstat(lock); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the ref is locked still: %v", err)
+	}
 }
 
 func TestHowACommandEndedIsTold(t *testing.T) {

@@ -22,6 +22,16 @@ const (
 	StepResultDuplicate = "result-duplicate"  // that attempt has returned a result
 )
 
+// Conflicts says whether a refusal at this step is of a statement that does not fit the
+// history as it is: who looks at the node again sees why.
+func Conflicts(step string) bool {
+	switch step {
+	case StepNodeExists, StepRevision, StepClaimHeld, StepStanding, StepLink, StepComment, StepReconcile, StepResultClaim, StepResultDuplicate, StepUnordered:
+		return true
+	}
+	return false
+}
+
 // CommentStanding is what is known of a comment's name within a node.
 type CommentStanding uint8
 

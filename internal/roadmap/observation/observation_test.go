@@ -3,6 +3,7 @@ package observation
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,6 +202,15 @@ func TestTheIndexIsTheseBytes(t *testing.T) {
 	}
 }
 
+// tooMany is one surface more than there may be, each with a name of its own, in order.
+func tooMany(surface string) string {
+	var list []string
+	for i := range maxSurfaces + 1 {
+		list = append(list, strings.Replace(surface, `"a"`, fmt.Sprintf(`"a%02d"`, i), 1))
+	}
+	return strings.Join(list, `,`)
+}
+
 // Red when: decode leaves out one of its checks.
 func TestTheDecoderIsTotal(t *testing.T) {
 	surface := `{"bytes":3,"digest":"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed","media_type":"text/plain; charset=utf-8","name":"a"}`
@@ -217,10 +227,12 @@ func TestTheDecoderIsTotal(t *testing.T) {
 		{`"seq":7`, `"reason":"x","seq":7`},
 		{`"commit":"aaaa`, `"commit":"aaa`},
 		{`"commit":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","seq":7,"standing":"seen"`, `"reason":"","standing":"unseen","step":"x"`},
+		{`"commit":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","seq":7,"standing":"seen"`, `"reason":"no","standing":"gone","step":"x"`},
+		{`"seq":7,"standing":"seen"`, `"reason":"no","seq":7,"standing":"unseen","step":"x"`},
 		{`[` + surface + `]`, `[]`},
 		{surface, surface + `,` + surface},
 		{surface, strings.Replace(surface, `"a"`, `"b"`, 1) + `,` + surface},
-		{surface, strings.TrimSuffix(strings.Repeat(surface+`,`, maxSurfaces+1), `,`)},
+		{surface, tooMany(surface)},
 		{`"name":"a"`, `"name":"../a"`},
 		{`"name":"a"`, `"name":""`},
 		{`text/plain; charset=utf-8`, `text/html`},

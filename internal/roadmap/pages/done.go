@@ -19,6 +19,9 @@ import (
 // said is the query that names an event that was just appended.
 const said = "said"
 
+// stepOtherCommand refuses a key under which something else was asked before.
+const stepOtherCommand = "operation-conflict"
+
 // opens is the name of the act of opening a node.
 const opens = "open"
 
@@ -132,14 +135,15 @@ func (p *Pages) recordedURL(a roadmap.Appended) string {
 	return withQuery(p.nodeURL(a.Node), url.Values{said: {string(a.ID)}})
 }
 
-// status is that of the page which says what became of it.
+// status is that of the page which says what became of it. What does not fit the node
+// as it stands is a conflict, for whoever filled in the form; 403 is for who may not.
 func (d *done) status() int {
 	switch {
 	case d.waits != nil && d.waits.Outcome == "queued":
 		return http.StatusAccepted
 	case d.waits != nil:
 		return http.StatusGatewayTimeout
-	case d.refused.Step == history.StepRevision || d.refused.Step == "operation-conflict":
+	case d.refused.Step == stepOtherCommand || history.Conflicts(d.refused.Step):
 		return http.StatusConflict
 	}
 	own := web.Status(d.refused)
@@ -180,8 +184,10 @@ func (d *done) notice(doc roadmap.Whole) *notice {
 	default:
 		n.Heading, n.Reason, n.Hint = "Not done", plain.Text(d.refused.Reason), plain.Text(d.refused.Hint)
 		if d.status() == http.StatusConflict {
-			n.Heading = "Not done: something changed meanwhile"
 			n.Changed = since(doc.Events, d.values[expectField])
+			if len(n.Changed) > 0 || d.refused.Step == history.StepRevision {
+				n.Heading = "Not done: something changed meanwhile"
+			}
 		}
 	}
 	return n

@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/access"
 	"holdfast/internal/durable"
 	"holdfast/internal/page"
+	"holdfast/internal/remotetest"
 	"holdfast/internal/roadmap"
 	"holdfast/internal/roadmap/carrier"
 	"holdfast/internal/roadmap/event"
@@ -38,14 +39,34 @@ type site struct {
 	changed int
 }
 
+// begun is a home with a plan in it, as roadmap.Begin makes it.
+var begun = remotetest.Prepare(func(t testing.TB, dir string) {
+	t.Helper()
+	begin(t, homeIn(dir), "")
+})
+
+func homeIn(dir string) carrier.Home {
+	return carrier.Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git"), Log: slog.New(slog.DiscardHandler)}
+}
+
+func begin(t testing.TB, home carrier.Home, remote string) {
+	t.Helper()
+	check(t, os.Mkdir(home.Plan, 0o700))
+	_, err := roadmap.Begin(t.Context(), home, remote)
+	check(t, err)
+}
+
 // serve is the pages of a new plan, kept at url, or in the home where it is empty.
 func serve(t testing.TB, remote string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	s := &site{t: t, home: carrier.Home{Plan: filepath.Join(dir, "plan"), Embedded: filepath.Join(dir, "roadmap.git"), Log: slog.New(slog.DiscardHandler)}}
-	check(t, os.Mkdir(s.home.Plan, 0o700))
-	_, err := roadmap.Begin(t.Context(), s.home, remote)
-	check(t, err)
+	s := &site{t: t, home: homeIn(dir)}
+	if remote == "" {
+		begun.Copy(t, ".", dir)
+	} else {
+		begin(t, s.home, remote)
+	}
+	var err error
 	s.plan, err = roadmap.Open(t.Context(), s.home)
 	check(t, err)
 	t.Cleanup(s.plan.Close)

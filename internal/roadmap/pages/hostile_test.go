@@ -65,6 +65,7 @@ func lookAt(t *testing.T, what, page string) {
 // Red when: a template writes a text past its escaping (template.HTML for Line), or
 // clip leaves out plain.Text.
 func TestNoTextOfThePlanBecomesMoreThanText(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	evil := strings.Join(evils, " ")
 	at := time.Now()

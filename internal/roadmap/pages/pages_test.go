@@ -16,6 +16,7 @@ import (
 
 // Red when: lanes leaves the order of history.Keys, or puts a card into another lane.
 func TestTheBoardShowsEachNodeWhereItStands(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	if body := s.page("/desk/roadmap"); !strings.Contains(body, "Nothing is planned yet") {
 		t.Errorf("%s", textOf(body))
@@ -51,6 +52,7 @@ func TestTheBoardShowsEachNodeWhereItStands(t *testing.T) {
 
 // Red when: lanes shows all that there is.
 func TestALongLaneIsShownInPages(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	var commands []event.Command
 	for i := range 230 {
@@ -74,6 +76,7 @@ func TestALongLaneIsShownInPages(t *testing.T) {
 // Red when: serveNode takes a name apart, or a node called daily is lost behind the
 // observation.
 func TestANodesPageSaysWhatIsKnownOfIt(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	s.open("base", event.Card{Title: "The base", Body: "# Stones\n\nLay **them**.", Run: "mason"})
 	s.open("roof", event.Card{Title: "The roof"}, "base")
@@ -105,6 +108,7 @@ func TestANodesPageSaysWhatIsKnownOfIt(t *testing.T) {
 
 // Red when: serve does not look at Trouble.
 func TestAPlanThatCannotBeOpenedIsSaidOnEachPage(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	s.begin(problem.Refusal("git-not-started", "The git program could not be started.").WithHint("install git"))
 	for _, address := range []string{"/desk/roadmap", "/desk/roadmap/x", "/desk/roadmap/daily", "/desk/api/v1/roadmap"} {
@@ -116,6 +120,7 @@ func TestAPlanThatCannotBeOpenedIsSaidOnEachPage(t *testing.T) {
 }
 
 func TestTheJSONIsThatOfTheCommands(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	s.open("base", event.Card{Title: "The base", Labels: []string{"a"}})
 	s.open("roof", event.Card{Title: "The roof"}, "base")
@@ -143,6 +148,7 @@ func TestTheJSONIsThatOfTheCommands(t *testing.T) {
 // the age of one. Red when: page answers one of them with another status, or older
 // does not ask the index.
 func TestTheObservationIsShownAsItWasWritten(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "")
 	if res := s.get("/desk/roadmap/daily"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(res.body, observation.StepAbsent) {
 		t.Errorf("%s %s", res.Status, textOf(res.body))
