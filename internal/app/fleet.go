@@ -8,6 +8,8 @@ import (
 	"holdfast/internal/app/config"
 	"holdfast/internal/fleet"
 	"holdfast/internal/fleet/enrollment"
+	"holdfast/internal/fleet/roster"
+	"holdfast/internal/problem"
 )
 
 // FleetHome is where the home's folders of the fleet are.
@@ -75,10 +77,14 @@ func JoinFleet(ctx context.Context, c *config.Config, word string, d *enrollment
 		return fleet.Joined{}, err
 	}
 	asked, err := fleet.Join(ctx, FleetHome(c), word, d)
+	if err == nil && asked.State == roster.Retired.String() {
+		err = problem.Refusal("invitation-retired", "The box that this machine came in as by this invitation, %s, is retired, and the invitation is spent. Nothing was changed.", asked.BoxID).
+			WithHint("ask for a new invitation, and move %s away before using it", shellQuote(c.Box()))
+	}
 	if err != nil || asked.State != fleet.Asked {
 		return asked, err
 	}
-	if err := admitHere(ctx, c); err != nil {
+	if asked, err = admitHere(ctx, c, asked); err != nil || asked.State != fleet.Asked {
 		return asked, err
 	}
 	ctx, done := context.WithTimeout(ctx, wait)
@@ -90,18 +96,23 @@ func JoinFleet(ctx context.Context, c *config.Config, word string, d *enrollment
 	return answered, err
 }
 
-// admitHere answers as the console that the home is, if it is one.
-func admitHere(ctx context.Context, c *config.Config) error {
+// admitHere answers as the console that the home is, if it is one, and says what came
+// of it.
+func admitHere(ctx context.Context, c *config.Config, asked fleet.Joined) (fleet.Joined, error) {
 	console, err := fleet.OpenConsole(FleetHome(c))
 	if errors.Is(err, fleet.ErrNoFleet) {
-		return nil
+		return asked, nil
 	}
 	if err != nil {
-		return err
+		return asked, err
 	}
 	defer console.Close()
-	_, err = console.Admit(ctx)
-	return err
+	_, trouble := console.Admit(ctx)
+	is, err := fleet.Status(ctx, FleetHome(c))
+	if err == nil && is.State == fleet.Asked {
+		err = trouble // else it is another's
+	}
+	return is, err
 }
 
 // BoxStatus says where this machine stands.

@@ -60,12 +60,7 @@ func Join(ctx context.Context, h Home, text string, d *enrollment.Document) (Joi
 	if err := b.ask(ctx, t.Key, evidence, d); err != nil {
 		return Joined{}, err
 	}
-	j, err := b.status(ctx)
-	if err == nil && j.State == roster.Retired.String() {
-		err = problem.Refusal("invitation-retired", "The box that this machine came in as by this invitation, %s, is retired, and the invitation is spent. Nothing was changed.", j.BoxID).
-			WithHint("ask for a new invitation, and move %q away before using it", h.Box)
-	}
-	return j, err
+	return b.status(ctx)
 }
 
 // other refuses a machine that came in by another invitation.
