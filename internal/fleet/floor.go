@@ -85,13 +85,30 @@ func (c *Console) PublishFloor(ctx context.Context, f Floor, y Consent) (Written
 	if err := create(ctx, c.bucket, key, data); err != nil {
 		return Written{}, err
 	}
-	if _, err := c.write(ctx, y, func(r *roster.Roster) error { return r.Publish(f.Publication) }); err != nil {
+	first, err := c.write(ctx, y, func(r *roster.Roster) error { return r.Publish(f.Publication) })
+	if err != nil {
 		return Written{}, err
 	}
 	// A crash here: the publication is announced, and nothing new starts until it is
 	// published again.
 	sum := sha256.Sum256(payload)
-	return c.write(ctx, y, func(r *roster.Roster) error { return r.PinFloor(f.Publication, hex.EncodeToString(sum[:])) })
+	second, err := c.write(ctx, y, func(r *roster.Roster) error { return r.PinFloor(f.Publication, hex.EncodeToString(sum[:])) })
+	second.Moved = since(first.Moved, second.Moved)
+	return second, err
+}
+
+// since are the moves of two writes as one: from before the first.
+func since(first, second []Moved) []Moved {
+	from := map[string]string{}
+	for _, m := range first {
+		from[m.Enrollment] = m.From
+	}
+	for i, m := range second {
+		if was, ok := from[m.Enrollment]; ok {
+			second[i].From = was
+		}
+	}
+	return second
 }
 
 // InForce is the floor that is in force.
