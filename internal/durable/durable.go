@@ -121,9 +121,6 @@ func (d *Dir) Reopen() (*Dir, error) {
 	return other, nil
 }
 
-// Sync makes the names in d durable, whoever put them there.
-func (d *Dir) Sync() error { return d.do(StepSyncDir, d.file.Sync) }
-
 // Name is the path that d was opened with, for messages only.
 func (d *Dir) Name() string { return d.file.Name() }
 
