@@ -190,33 +190,41 @@ func (c *Console) Admit(ctx context.Context) ([]Admitted, error) {
 
 // asking are the enrollments that asked to come in and were not answered.
 func (c *Console) asking(ctx context.Context, v *rosterstore.Version) ([]string, error) {
+	waiting, _, err := c.outside(ctx, v)
+	return waiting, err
+}
+
+// outside are the enrollments that asked to come in and are not in: those that were not
+// answered, and those that were refused.
+func (c *Console) outside(ctx context.Context, v *rosterstore.Version) (waiting, refused []string, err error) {
 	identities, err := c.bucket.List(ctx, "boxes/")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var waiting []string
+	var out []string
 	for _, key := range identities {
 		if id, ok := enrollment.OfIdentity(key); ok {
 			if _, in := v.Boxes[id]; !in {
-				waiting = append(waiting, id)
+				out = append(out, id)
 			}
 		}
 	}
-	if len(waiting) == 0 {
-		return nil, nil
+	if len(out) == 0 {
+		return nil, nil, nil
 	}
 	answers, err := c.bucket.List(ctx, enrollment.Invitations)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	refused := enrollment.Refused(answers)
-	var open []string
-	for _, id := range waiting {
-		if !refused[id] {
-			open = append(open, id)
+	answered := enrollment.Refused(answers)
+	for _, id := range out {
+		if answered[id] {
+			refused = append(refused, id)
+		} else {
+			waiting = append(waiting, id)
 		}
 	}
-	return open, nil
+	return waiting, refused, nil
 }
 
 // answer answers one request. What is no request of anybody is left alone: there is

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/bucket"
 	"holdfast/internal/canon"
 	"holdfast/internal/fleet/roster"
+	"holdfast/internal/fleet/rosterstore"
 	"holdfast/internal/problem"
 	"holdfast/internal/sign"
 )
@@ -128,32 +129,39 @@ func (c *Console) Floor(ctx context.Context) (InForce, error) {
 	if err != nil {
 		return InForce{}, err
 	}
+	return c.floorOf(ctx, v)
+}
+
+// floorOf is the floor that v names. What v says of it is returned beside an error.
+func (c *Console) floorOf(ctx context.Context, v *rosterstore.Version) (InForce, error) {
 	in := InForce{Publication: v.Publication, SHA256: v.FloorSHA256, At: at(v)}
 	if v.FloorSHA256 == "" {
 		return in, nil
 	}
 	key, err := floorKey(v.Publication)
 	if err != nil {
-		return InForce{}, err
+		return in, err
 	}
 	data, err := get(ctx, c.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = problem.Refusal("floor-absent", "The floor %s that the roster names is not in the store.", v.Publication)
 	}
 	if err != nil {
-		return InForce{}, err
+		return in, err
 	}
 	e, err := sign.Read(data, purposeFloor)
 	if err != nil {
-		return InForce{}, err
+		return in, err
 	}
 	sum := sha256.Sum256(e.Claimed())
 	if hex.EncodeToString(sum[:]) != v.FloorSHA256 {
-		return InForce{}, problem.Refusal("floor-digest", "The floor %s in the store is not the one that the roster names.", v.Publication)
+		return in, problem.Refusal("floor-digest", "The floor %s in the store is not the one that the roster names.", v.Publication)
 	}
 	// The roster is signed, and names these very bytes: whose signature they have
 	// beside it says no more.
 	f, err := ParseFloor(e.Claimed())
-	in.Floor = &f
+	if err == nil {
+		in.Floor = &f
+	}
 	return in, err
 }

@@ -54,6 +54,15 @@ func boxOf(v *rosterstore.Version, enrollment string) Box {
 	return Box{b.BoxID, enrollment, b.State.String(), b.Region, b.Pool, b.Role, b.Group, b.Label, a.Binding.String(), "", b.EnrolledAt}
 }
 
+// Head says which version the roster is at.
+func (c *Console) Head(ctx context.Context) (At, error) {
+	v, err := c.roster.Read(ctx)
+	if err != nil {
+		return At{}, err
+	}
+	return at(v), nil
+}
+
 // Boxes reads the roster.
 func (c *Console) Boxes(ctx context.Context) (Boxes, error) {
 	v, err := c.roster.Read(ctx)
@@ -103,7 +112,7 @@ type Changed struct {
 }
 
 // Show reads a box: the one that is called so and not retired, or the last one that
-// was. It walks the log back to the step that last moved the box's binding.
+// was, or else the one with that enrollment. It walks the log back to the step that last moved the box's binding.
 func (c *Console) Show(ctx context.Context, box string) (Shown, error) {
 	v, err := c.roster.Read(ctx)
 	if err != nil {
@@ -131,7 +140,8 @@ func (c *Console) Show(ctx context.Context, box string) (Shown, error) {
 	return s, err
 }
 
-// find is the enrollment of the box called id: the live one, else the last.
+// find is the enrollment of the box called id: the live one, else the last, else the
+// one whose enrollment id is.
 func find(v *rosterstore.Version, id string) (string, bool) {
 	if enrollment, _, ok := v.Live(id); ok {
 		return enrollment, true
@@ -141,6 +151,9 @@ func find(v *rosterstore.Version, id string) (string, bool) {
 		if v.Boxes[e].BoxID == id {
 			last, found = e, true
 		}
+	}
+	if _, in := v.Boxes[id]; in && !found {
+		return id, true
 	}
 	return last, found
 }
@@ -226,12 +239,16 @@ func (c *Console) Holds(ctx context.Context) ([]Hold, At, error) {
 	if err != nil {
 		return nil, At{}, err
 	}
+	return holdsOf(v), at(v), nil
+}
+
+func holdsOf(v *rosterstore.Version) []Hold {
 	list := []Hold{}
 	for _, id := range slices.Sorted(maps.Keys(v.Holds)) {
 		h := v.Holds[id]
 		list = append(list, Hold{id, h.Console, h.Instance, h.Scope.String(), h.ReservedAt})
 	}
-	return list, at(v), nil
+	return list
 }
 
 // Activations are the activations, by key of the operation.
@@ -240,10 +257,14 @@ func (c *Console) Activations(ctx context.Context) ([]Hold, At, error) {
 	if err != nil {
 		return nil, At{}, err
 	}
+	return activationsOf(v), at(v), nil
+}
+
+func activationsOf(v *rosterstore.Version) []Hold {
 	list := []Hold{}
 	for _, id := range slices.Sorted(maps.Keys(v.Activations)) {
 		a := v.Activations[id]
 		list = append(list, Hold{id, a.Console, "", a.Scope.String(), a.ReservedAt})
 	}
-	return list, at(v), nil
+	return list
 }
