@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/app/config"
 	"holdfast/internal/booth/desk"
 	"holdfast/internal/durable"
+	fleetpages "holdfast/internal/fleet/pages"
 	"holdfast/internal/page"
 	"holdfast/internal/problem"
 	"holdfast/internal/roadmap"
@@ -63,7 +64,7 @@ func (h *house) planPages(frame *page.House, live func() string) (*pages.Pages, 
 }
 
 // rooms are the wings, as the navigation has them.
-var rooms = []page.Room{desk.Room, pages.Room}
+var rooms = []page.Room{desk.Room, pages.Room, fleetpages.Room}
 
 // How often the plan is looked at while somebody listens: in the home itself, and
 // where another machine has to be asked.

@@ -94,8 +94,15 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
-	watching, sweeping, planned, answered := h.watch(ctx), h.sweep(ctx), h.planned(ctx), h.answered(ctx)
-	defer func() { end(); <-watching; <-sweeping; <-planned; <-answered }()
+	watching, sweeping, planned, answered, fleeting := h.watch(ctx), h.sweep(ctx), h.planned(ctx), h.answered(ctx), h.fleeting(ctx)
+	defer func() {
+		end()
+		<-watching
+		<-sweeping
+		<-planned
+		<-answered
+		<-fleeting
+	}()
 	return web.Serve(ctx, ln, site, web.ServeConfig{Log: h.log})
 }
 
@@ -222,9 +229,13 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 	if err != nil {
 		return nil, err
 	}
+	boxes, err := h.fleetPages(frame)
+	if err != nil {
+		return nil, err
+	}
 	return web.NewSite(web.Config{
 		Base: h.base, Hosts: hosts, Auth: h.auth, Policy: policy,
-		Routes: h.siteRoutes(frame, plan), ErrorPage: frame.ErrorPage, Log: h.log,
+		Routes: append(h.siteRoutes(frame, plan), boxes.Routes()...), ErrorPage: frame.ErrorPage, Log: h.log,
 		Count: h.metrics.Request,
 	})
 }

@@ -1,0 +1,124 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/internal/fleet"
+	"holdfast/internal/plain"
+)
+
+// The states of a box, as package fleet names them.
+const (
+	active      = "active"
+	quarantined = "quarantined"
+	retired     = "retired"
+)
+
+// stand is what a box may do, in a sentence.
+func stand(state string) string {
+	switch state {
+	case active:
+		return "It takes new work."
+	case quarantined:
+		return "What it has may be finished and stopped. It takes nothing new, and nothing that it was given before is started again."
+	case retired:
+		return "It does nothing more, for good. What it signed can still be verified."
+	default:
+		return ""
+	}
+}
+
+// when is a time in words, and for programs.
+type when struct{ Words, Exact string }
+
+func at(t time.Time) when {
+	return when{t.UTC().Format("2 Jan 2006, 15:04 UTC"), t.UTC().Format("2006-01-02T15:04:05Z")}
+}
+
+// asOf is which version of the roster a page shows.
+type asOf struct {
+	Revision uint64
+	At       when
+	Writer   string
+}
+
+func asOfRoster(a fleet.At) asOf { return asOf{a.Revision, at(a.WrittenAt), plain.Text(a.Writer)} }
+
+// old is after how long a roster that did not change is said to be old.
+const old = 24 * time.Hour
+
+// stale says so of a roster that nobody has written for long; else it is empty.
+func stale(a fleet.At, now time.Time) string {
+	if now.Sub(a.WrittenAt) <= old {
+		return ""
+	}
+	return "Unchanged since " + at(a.WrittenAt).Words + ": if something should have been written since, the store may be serving an old copy."
+}
+
+// short is how a digest is shown in a list.
+func short(digest string) string { return plain.Text(digest[:min(12, len(digest))]) }
+
+// factName is a fact's name in words.
+func factName(name string) string {
+	if name == "request_limit_ns" {
+		return "request limit"
+	}
+	return plain.Text(strings.ReplaceAll(strings.TrimSuffix(name, "_sha256"), "_", " "))
+}
+
+// factText is a fact's value for people.
+func factText(name string, value any) string {
+	text := fmt.Sprint(value)
+	if ns, ok := value.(int64); ok && name == "request_limit_ns" {
+		text = time.Duration(ns).String()
+	}
+	if text == "" {
+		return "none"
+	}
+	return plain.Text(text)
+}
+
+// change is a fact that a step changed.
+type change struct{ Name, From, To string }
+
+// changesOf are the facts that a step changed, with long values cut; none where the box
+// was new.
+func changesOf(s *fleet.Step) []change {
+	var list []change
+	for _, f := range s.Facts {
+		if f.From != nil {
+			list = append(list, change{factName(f.Name), cut(factText(f.Name, f.From)), cut(factText(f.Name, f.To))})
+		}
+	}
+	return list
+}
+
+// cut is the beginning of a digest and the like.
+func cut(s string) string {
+	if len(s) < 32 {
+		return s
+	}
+	return s[:12] + "…"
+}
+
+// scope is what a hold is about, in words.
+func scope(text string) string {
+	kind, name, _ := strings.Cut(text, "/")
+	switch kind {
+	case "all":
+		return "the whole fleet"
+	case "region", "box":
+		return kind + " " + plain.Text(name)
+	default:
+		return plain.Text(text)
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return plain.Text(s)
+}
