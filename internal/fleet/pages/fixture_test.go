@@ -38,7 +38,13 @@ func homeIn(dir string) fleet.Home {
 // serve is the pages of a home that is nothing yet.
 func serve(t testing.TB) *site {
 	t.Helper()
-	s := &site{t: t, home: homeIn(t.TempDir()), now: time.Now()}
+	return serveAt(t, homeIn(t.TempDir()))
+}
+
+// serveAt is the pages of a home, by a process that knows nothing of it yet.
+func serveAt(t testing.TB, home fleet.Home) *site {
+	t.Helper()
+	s := &site{t: t, home: home, now: time.Now()}
 	var err error
 	s.key, err = access.LoadOrCreateKey(t.TempDir())
 	check(t, err)
