@@ -31,6 +31,7 @@ func TestEveryAddressIsBelowTheBase(t *testing.T) {
 			d.Write("many", "page.html", "<title>x</title>")
 			d.Write("gone", "a.txt", "words")
 			holdfast(t, d.Home, "roadmap", "import", "../../demo/plan.jsonl")
+			fleetAt(t, d.Home)
 			d.observed(t)
 			crawl := &crawl{t: t, desk: d, client: d.Client(true), seen: map[string]bool{}, forms: map[string]url.Values{}}
 			crawl.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error { crawl.below(r.URL.String()); return nil }

@@ -53,6 +53,7 @@ func gatherings(t *testing.T) (*Desk, []look) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	planAt(t, home)
+	fleetAt(t, home)
 	d := StartAt(t, home)
 	d.observed(t)
 	deleted := ""
@@ -96,7 +97,7 @@ func gatherings(t *testing.T) (*Desk, []look) {
 	d.Write("media", "weights.bin", "\x00\x01")
 	d.Write("media", "table.csv", "a,b\n1,2\n")
 	d.Write("media", "long.md", "# Title\n\nText `code` [link](table.csv).\n\n## Part\n\n- one\n- [ ] two\n\n> said\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\n"+strings.Repeat("code ", 60)+"\n```\n\n<b>tag</b>\n")
-	return d, append(planLooks(), []look{
+	return d, append(append(planLooks(), fleetLooks()...), []look{
 		{"index", ""},
 		{"gallery", "b/renders/"},
 		{"report", "b/training-report/"},
@@ -180,6 +181,7 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 	see("empty-index", empty.URL)
 	see("empty-trash", empty.URL+"trash")
 	see("empty-roadmap", empty.URL+"roadmap")
+	see("no-fleet", empty.URL+"fleet")
 	tab.Open(d.Link())
 	for _, l := range looks {
 		see(l.name, d.URL+l.path)
@@ -192,6 +194,15 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 	inspect("refused")
 	if !Eval[bool](tab, `!!document.querySelector("#p1 [role=alert]")`) {
 		t.Error("the answer was not refused: this was another page")
+	}
+	tab.Open(d.URL + "fleet")
+	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
+	inspect("fleet-unfolded")
+	rollBack(t, d.Home)
+	tab.Open(d.URL + "fleet")
+	inspect("fleet-refused")
+	if !strings.Contains(tab.Text(), "roster-rollback") {
+		t.Error("the roster was not refused: this was another page")
 	}
 	tab.Open(d.URL + "roadmap/pick-a-palette")
 	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)

@@ -35,6 +35,7 @@ type boxPage struct {
 // what it was.
 type fact struct {
 	Name, Value string
+	Digest      bool // or another long word that nobody reads
 	Changed     bool
 	From        string
 }
@@ -79,7 +80,8 @@ func factsOf(s fleet.Shown) []fact {
 	var list []fact
 	for _, f := range s.Facts {
 		was, changed := from[f.Name]
-		list = append(list, fact{factName(f.Name), factText(f.Name, f.Value), changed, was})
+		value := factText(f.Name, f.Value)
+		list = append(list, fact{factName(f.Name), value, cut(value) != value, changed, was})
 	}
 	return list
 }

@@ -114,9 +114,13 @@ func TestWhatIsRefusedIsSaidAndNothingIsShownInItsPlace(t *testing.T) {
 		"unreadable": {func(s *site) error {
 			return os.WriteFile(s.roster(), []byte("{"), 0o600)
 		}, "envelope-format", "holdfast doctor"},
-		"damaged memory": {func(s *site) error { return os.WriteFile(filepath.Join(s.home.Console, "roster", "verified.json"), []byte("{"), 0o600) }, "memory-damaged", "put back a copy"},
-		"damaged place":  {func(s *site) error { return os.WriteFile(filepath.Join(s.home.Console, "fleet.json"), []byte("{"), 0o600) }, "fleet-damaged", "put back a copy"},
-		"no key":         {func(s *site) error { return os.Remove(filepath.Join(s.home.Console, "console.key")) }, "console-key", "put back a copy"},
+		"damaged memory": {func(s *site) error {
+			return os.WriteFile(filepath.Join(s.home.Console, "roster", "verified.json"), []byte("{"), 0o600)
+		}, "memory-damaged", "put back a copy"},
+		"damaged place": {func(s *site) error {
+			return os.WriteFile(filepath.Join(s.home.Console, "fleet.json"), []byte("{"), 0o600)
+		}, "fleet-damaged", "put back a copy"},
+		"no key": {func(s *site) error { return os.Remove(filepath.Join(s.home.Console, "console.key")) }, "console-key", "put back a copy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, console := begin(t, "walls")

@@ -10,14 +10,16 @@
   const typed = () => [...region().querySelectorAll("textarea, input:not([type=hidden])")].some((e) =>
     e.value !== e.defaultValue || e.checked !== e.defaultChecked) || [...region().querySelectorAll("select")].some((e) =>
     e.selectedIndex !== Math.max(0, [...e.options].findIndex((o) => o.defaultSelected)));
-  const stale = () => {
-    if (document.querySelector(".stale")) return;
+  const note = (kind, words) => {
+    if (document.querySelector(`.${kind}`)) return;
     const note = document.createElement("p");
-    note.className = "notice stale";
+    note.className = `notice stale ${kind}`;
     note.setAttribute("role", "status");
-    note.textContent = "Something here has changed. What you have begun is still here; sending it shows what is new.";
+    note.textContent = words;
     region().before(note);
   };
+  const changed = () => note("changed", "Something here has changed. What you have begun is still here; sending it shows what is new.");
+  const unread = () => note("unread", "This cannot be read now: what is below was read before, and may be old. Loading the page again says why.");
 
   // Only what differs is put in place, and whoever stood on something in it stands
   // there still, with what was unfolded unfolded. Such a fetch is no view. It goes to
@@ -38,18 +40,20 @@
   };
   const load = async () => {
     const answer = await fetch(here, { headers: { "Holdfast-Live": "1" }, redirect: "error" });
+    if (answer.status === 503) return unread();
     if (!answer.ok) return;
+    document.querySelector(".unread")?.remove();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = region(), fresh = page.querySelector("[data-region]");
     if (!fresh || fresh.dataset.version === old.dataset.version) return;
-    if (typed()) return stale();
+    if (typed()) return changed();
     const same = old.contains(document.activeElement) && alike(document.activeElement, fresh);
     old.querySelectorAll("details[open]").forEach((d) => {
       const other = alike(d, fresh);
       if (other) other.open = true;
     });
     old.replaceWith(fresh);
-    document.querySelector(".stale")?.remove();
+    document.querySelector(".changed")?.remove();
     if (same) same.focus({ preventScroll: true });
   };
 
