@@ -190,7 +190,7 @@ func (c *Console) Log(ctx context.Context, limit int) ([]Version, error) {
 
 func versionOf(e rosterstore.Entry) Version {
 	v := Version{SHA256: e.Digest, Changes: []string{}, Moved: []Moved{}, Restored: e.Restored, At: at(e.Version)}
-	before := roster.New(e.Bucket, 0)
+	before := roster.New(e.Bucket, time.Duration(e.RequestLimitNS))
 	if e.Before != nil {
 		before = e.Before.Roster
 	}
