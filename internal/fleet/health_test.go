@@ -116,3 +116,19 @@ func TestAPublicationIsOneMove(t *testing.T) {
 		t.Errorf("%+v, %v; the box was bound to %s, and is to %s", w, err, before.Binding, after.Binding)
 	}
 }
+
+// Red when strands asks about boxes that are retired.
+func TestARetiredBoxNeedsNoConsent(t *testing.T) {
+	c, h := healthy(t)
+	joins(t, c, h, "box-1")
+	f := fleet.Floor{Publication: "spring", MinVersion: "v1.0.0", AllowedProofs: []string{"namespace"}}
+	if _, err := c.PublishFloor(t.Context(), f, fleet.Ask); problem.From(err, "").Step != "not-confirmed" {
+		t.Errorf("while it is active: %v", err)
+	}
+	if _, err := c.Retire(t.Context(), "box-1", fleet.Granted); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.PublishFloor(t.Context(), f, fleet.Ask); err != nil {
+		t.Errorf("once it is retired: %v", err)
+	}
+}
