@@ -27,7 +27,7 @@ type Check struct {
 func Doctor(ctx context.Context, c *config.Config, log *slog.Logger) []Check {
 	checks := []Check{}
 	for _, look := range []func(context.Context, *config.Config, *slog.Logger) []Check{
-		checkFolder, checkServed, checkGit, checkPlan,
+		checkFolder, checkServed, checkGit, checkPlan, checkFleet,
 	} {
 		checks = append(checks, look(ctx, c, log)...)
 	}

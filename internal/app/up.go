@@ -94,8 +94,8 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
-	watching, sweeping, planned := h.watch(ctx), h.sweep(ctx), h.planned(ctx)
-	defer func() { end(); <-watching; <-sweeping; <-planned }()
+	watching, sweeping, planned, answered := h.watch(ctx), h.sweep(ctx), h.planned(ctx), h.answered(ctx)
+	defer func() { end(); <-watching; <-sweeping; <-planned; <-answered }()
 	return web.Serve(ctx, ln, site, web.ServeConfig{Log: h.log})
 }
 

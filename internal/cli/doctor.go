@@ -18,9 +18,10 @@ func (r *run) doctor() *cobra.Command {
 		Short: "Look whether a home has what it needs, and say what to do where not",
 		Long: `Look whether a home has what it needs: that it can be written to, who serves it,
 git, where the plan is kept and whether that can be reached, how its repositories
-are stored, what waits in its queue, and whose its snapshots are. Nothing is changed
-but what is remembered of the plan. The exit status is 1 if something is not as it
-should be.`,
+are stored, what waits in its queue, and whose its snapshots are; what the home is in
+a fleet, its keys, whether the roster is good, and the last step of its log. Nothing is
+changed but what is remembered of the plan and of the roster. The exit status is 1 if
+something is not as it should be.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := r.settings()

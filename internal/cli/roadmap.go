@@ -44,11 +44,12 @@ remote, in the home itself. Begin with "holdfast roadmap init".`,
 	return cmd
 }
 
-// here is the configuration of a plan that is here: a server has none to talk to.
-func (r *run) here() (*config.Config, error) {
+// here is the configuration of a home that is here: what is meant of it (the plan,
+// the fleet) is nothing that a server could be asked for.
+func (r *run) here(what string) (*config.Config, error) {
 	c, err := r.settings()
 	if err == nil && c.URL != nil {
-		return nil, problem.Refusal("not-here", "HOLDFAST_URL names a server, and the plan of a server cannot be reached from here. Nothing was opened.").
+		return nil, problem.Refusal("not-here", "HOLDFAST_URL names a server, and the %s of a server cannot be reached from here. Nothing was opened.", what).
 			WithHint("run it on the machine of the home, without HOLDFAST_URL")
 	}
 	return c, err
@@ -57,7 +58,7 @@ func (r *run) here() (*config.Config, error) {
 // plan opens the plan of the home that this invocation means, and says who this
 // invocation is in it. done lets go of it.
 func (r *run) plan(ctx context.Context) (p *roadmap.Plan, c *config.Config, done func(), err error) {
-	if c, err = r.here(); err != nil {
+	if c, err = r.here("plan"); err != nil {
 		return nil, nil, nil, err
 	}
 	if p, err = app.OpenPlan(ctx, c, obs.Logger(r.err, slog.LevelWarn)); err != nil {
@@ -99,7 +100,7 @@ Doing it again changes nothing.`,
 			if cmd.Flags().Changed("remote") && strings.TrimSpace(url) == "" {
 				return usage(cmd, "--remote is empty: give the address of a git remote, or leave it out")
 			}
-			c, err := r.here()
+			c, err := r.here("plan")
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 // sets URL), listen VAR (takes a port for the rest of the script), jsonpath FILE
 // PATH VALUE (a member of a JSON document), setjson VAR FILE PATH (a variable's
 // value from there), setfrom VAR FILE (from a file), status N COMMAND… (runs it,
-// and wants that exit status), and those of remotes.
+// and wants that exit status), appears GLOB (waits until there is such a file), wordfile
+// FILE TEXT (writes it), document FILE… (see there), and those of remotes.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts(t, "testdata/script"))
 }
@@ -57,6 +58,9 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			"pushes":   far.pushes,
 			"plant":    far.plant,
 			"until":    until,
+			"appears":  appears,
+			"wordfile": wordfile,
+			"document": document,
 		},
 	}
 }

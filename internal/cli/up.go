@@ -18,7 +18,8 @@ func (r *run) up() *cobra.Command {
 		Long: `Start the desk and serve it until it is told to end.
 
 The first line says where it listens, the second has a link that signs you in,
-good once. The log goes to stderr. Ctrl-C or SIGTERM ends it cleanly.`,
+good once. The log goes to stderr. Ctrl-C or SIGTERM ends it cleanly. In the home of
+a console it also answers the boxes that ask to come into the fleet.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := r.settings()

@@ -10,11 +10,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestTheRoadmapPageIsTrue runs the commands of the page as they stand there. Each
-// text after commands is what they print: its lines, in whatever order, … being
-// anything. Red when a command on the page, or what the page says of it, is another.
-func TestTheRoadmapPageIsTrue(t *testing.T) {
-	page, err := os.ReadFile("../../docs/ROADMAP.md")
+// Each page is run as it stands there. Each text after commands is what they print: its
+// lines, in whatever order, … being anything. Red when a command on the page, or what
+// the page says of it, is another.
+func TestTheRoadmapPageIsTrue(t *testing.T) { walkThrough(t, "ROADMAP.md") }
+
+func TestTheFleetPageIsTrue(t *testing.T) { walkThrough(t, "FLEET.md") }
+
+func walkThrough(t *testing.T, name string) {
+	page, err := os.ReadFile("../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,12 +52,13 @@ func (c *Console) SetGroup(ctx context.Context, box, group string) (Written, err
 }
 
 // ConfigureRegion gives the fleet a region, or changes its label and the limit of a
-// request.
+// request. What is empty stays.
 func (c *Console) ConfigureRegion(ctx context.Context, region, label string, limit time.Duration, y Consent) (Written, error) {
 	return c.write(ctx, y, func(r *roster.Roster) error {
 		if limit == 0 {
 			limit = time.Duration(r.RequestLimitNS)
 		}
+		label = or(label, r.Regions[region].Label)
 		return r.ConfigureRegion(region, label, limit, c.now())
 	})
 }

@@ -77,21 +77,39 @@ func (c *Console) PublishFloor(ctx context.Context, f Floor, y Consent) (Written
 	if err != nil {
 		return Written{}, err
 	}
-	if y == Ask { // the object is only written once somebody agreed
-		if _, err := c.write(ctx, Ask, func(r *roster.Roster) error { return r.Publish(f.Publication) }); err != nil {
+	publish := func(r *roster.Roster) error { return r.Publish(f.Publication) }
+	if y == Ask { // nothing is written, the floor's object neither, before somebody agreed
+		if err := c.preview(ctx, publish); err != nil {
 			return Written{}, err
 		}
 	}
 	if err := create(ctx, c.bucket, key, data); err != nil {
 		return Written{}, err
 	}
-	if _, err := c.write(ctx, y, func(r *roster.Roster) error { return r.Publish(f.Publication) }); err != nil {
+	first, err := c.write(ctx, y, publish)
+	if err != nil {
 		return Written{}, err
 	}
 	// A crash here: the publication is announced, and nothing new starts until it is
 	// published again.
 	sum := sha256.Sum256(payload)
-	return c.write(ctx, y, func(r *roster.Roster) error { return r.PinFloor(f.Publication, hex.EncodeToString(sum[:])) })
+	second, err := c.write(ctx, y, func(r *roster.Roster) error { return r.PinFloor(f.Publication, hex.EncodeToString(sum[:])) })
+	second.Moved = since(first.Moved, second.Moved)
+	return second, err
+}
+
+// since are the moves of two writes as one: from before the first.
+func since(first, second []Moved) []Moved {
+	from := map[string]string{}
+	for _, m := range first {
+		from[m.Enrollment] = m.From
+	}
+	for i, m := range second {
+		if was, ok := from[m.Enrollment]; ok {
+			second[i].From = was
+		}
+	}
+	return second
 }
 
 // InForce is the floor that is in force.

@@ -111,7 +111,9 @@ func (h Home) openStore(address string) (bucket.Store, func(), error) {
 	}
 	d, err := durable.OpenDir(folder)
 	if err != nil {
-		return nil, nil, problem.Refusal("store", "The store's folder %q cannot be opened: %s. Nothing was changed.", folder, problem.Words(err)).Because(err)
+		// Not as the cause: a store that is not there is no party that is not there.
+		return nil, nil, problem.Refusal("store", "The store's folder %q cannot be opened: %s. Nothing was changed.", folder, problem.Words(err)).
+			WithHint("mount it, or put it back: a fleet is not begun anew by that")
 	}
 	return dirbucket.New(d), func() { d.Close() }, nil
 }

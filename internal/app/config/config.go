@@ -97,6 +97,15 @@ func (c *Config) Plan() string { return filepath.Join(c.Home, "plan") }
 // EmbeddedPlan is the repository of a plan that is kept in the home itself.
 func (c *Config) EmbeddedPlan() string { return filepath.Join(c.Home, "roadmap.git") }
 
+// Console is where the home is a console of a fleet: its keys, and what it verified.
+func (c *Config) Console() string { return filepath.Join(c.Home, "console") }
+
+// Box is where the home is a box of a fleet.
+func (c *Config) Box() string { return filepath.Join(c.Home, "box") }
+
+// Bucket is the store of a fleet that is kept in the home itself.
+func (c *Config) Bucket() string { return filepath.Join(c.Home, "bucket") }
+
 // Setting is one thing that can be set.
 type Setting struct {
 	Key     string // as in holdfast.toml, with its table: "desk.listen"; empty: not in the file

@@ -99,7 +99,7 @@ func (r remembered) check(v *Version, bucket string) error {
 		return problem.Refusal("memory-bucket", "What is remembered here is of another store (%s). Nothing was believed.", r.Bucket)
 	case v.Revision < r.Revision:
 		return problem.Refusal("roster-rollback", "The store serves the roster of revision %d; revision %d was verified here before. Nothing was believed of it.", v.Revision, r.Revision).
-			WithHint("the store was put back to an older state, or somebody serves an old copy: holdfast fleet restore-roster --above %d makes its contents good again", r.Revision)
+			WithHint("the store was put back to an older state, or somebody serves an old copy: holdfast fleet log --candidates lists what can be made good again, with holdfast fleet restore-roster VERSION --above %d", r.Revision)
 	case v.Revision == r.Revision+1 && !v.Restored && v.PrevSHA256 != r.SHA256:
 		return problem.Refusal("roster-fork", "The roster of revision %d does not follow the version of revision %d that was verified here. Nothing was believed of it.", v.Revision, r.Revision)
 	}
@@ -110,7 +110,7 @@ func (r remembered) check(v *Version, bucket string) error {
 func (r remembered) gone() error {
 	if r.Revision > 0 {
 		return problem.Refusal("roster-rollback", "There is no roster in the store; revision %d was verified here before. Nothing was changed.", r.Revision).
-			WithHint("the store was emptied, or is another: holdfast fleet restore-roster makes an old version good again, if its log is there")
+			WithHint("the store was emptied, or is another: holdfast fleet log --candidates lists what can be made good again, if its log is there")
 	}
 	return problem.New(problem.Gone, "fleet-absent", "There is no roster in the store. Nothing was changed.").
 		WithHint("holdfast fleet init makes one")
