@@ -197,11 +197,15 @@ func (c *Console) write(ctx context.Context, consent Consent, change func(*roste
 	if err != nil {
 		return Written{}, err
 	}
-	w := Written{Revision: v.Revision, Changed: changed, Moved: []Moved{}}
+	return Written{Revision: v.Revision, Changed: changed, Moved: movedOf(moves)}, nil
+}
+
+func movedOf(moves []roster.Move) []Moved {
+	list := []Moved{}
 	for _, m := range moves {
-		w.Moved = append(w.Moved, Moved(m))
+		list = append(list, Moved(m))
 	}
-	return w, nil
+	return list
 }
 
 // preview refuses a change that nobody has agreed to, as write would, and writes
