@@ -49,7 +49,7 @@ long: s3
 	scripts/fuzz 30s
 	go test -tags long -timeout 20m -run Long ./internal/roadmap/carrier
 	go test -tags long -run 4GiB ./internal/booth/folder
-	go test -tags long -timeout 20m -run 'Long|AStore' ./internal/bucket/...
+	go test -tags long -timeout 20m -run 'Long|AStore' ./internal/bucket/... ./internal/fleet/rosterstore
 	go test -count=20 ./internal/durable ./internal/canon
 
 smoke: build

@@ -128,7 +128,7 @@ func (f *rosterFleet) bareWrite() (float64, error) {
 	if !ok {
 		return 0, fmt.Errorf("the bare write did not end well")
 	}
-	f.on = bucket.At{Version: ended.Version}
+	f.on = bucket.At(ended)
 	return took, nil
 }
 

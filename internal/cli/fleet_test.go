@@ -16,8 +16,26 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"holdfast/internal/bucket/buckettest"
 	"holdfast/internal/fleet"
 )
+
+// TestAFleetInS3 runs scripts that find in S3 the address of an S3 server.
+func TestAFleetInS3(t *testing.T) {
+	server := buckettest.Gateway(t, t.TempDir())
+	p := scripts(t, "testdata/s3")
+	setup := p.Setup
+	p.Setup = func(e *testscript.Env) error {
+		for name, value := range map[string]string{
+			"S3": server, "AWS_ACCESS_KEY_ID": buckettest.Access, "AWS_SECRET_ACCESS_KEY": buckettest.Secret,
+			"AWS_CONFIG_FILE": e.WorkDir + "/none", "AWS_SHARED_CREDENTIALS_FILE": e.WorkDir + "/none", "AWS_EC2_METADATA_DISABLED": "true",
+		} {
+			e.Setenv(name, value)
+		}
+		return setup(e)
+	}
+	testscript.Run(t, p)
+}
 
 // appears waits until a file is there whose name is like a pattern.
 func appears(ts *testscript.TestScript, _ bool, args []string) {

@@ -95,13 +95,13 @@ func (r *run) printVersions(list []fleet.Version) {
 	}
 	rows := [][]string{{"REVISION", "WRITTEN", "BY", "WHAT"}}
 	for _, v := range list {
-		rows = append(rows, []string{fmt.Sprint(v.Revision), at(v.WrittenAt), plain.Text(v.Writer), said(v)})
+		rows = append(rows, []string{fmt.Sprint(v.Revision), at(v.WrittenAt), plain.Text(v.Writer), inWords(v)})
 	}
 	table(r.out, rows)
 }
 
-// said is what a version changed, in one line.
-func said(v fleet.Version) string {
+// inWords is what a version changed, in one line.
+func inWords(v fleet.Version) string {
 	what := strings.Join(v.Changes, ", ")
 	switch {
 	case v.Restored && what == "":

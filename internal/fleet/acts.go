@@ -339,11 +339,16 @@ func (c *Console) Restore(ctx context.Context, digest string, above uint64) (Wri
 	if err != nil {
 		return Written{}, err
 	}
+	before, _ := c.roster.Read(ctx) // nil where it cannot be believed, which is why it is restored
 	v, err := c.roster.Restore(ctx, root, old, above)
 	if err != nil {
 		return Written{}, err
 	}
-	return Written{Revision: v.Revision, Changed: true, Moved: []Moved{}}, nil
+	w := Written{Revision: v.Revision, Changed: true, Moved: []Moved{}}
+	if before != nil {
+		w.Moved = movedOf(roster.Moves(before.Roster, v.Roster))
+	}
+	return w, nil
 }
 
 func (c *Console) candidate(ctx context.Context, digest string) (*rosterstore.Version, error) {

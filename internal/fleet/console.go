@@ -190,25 +190,44 @@ func (c *Console) write(ctx context.Context, consent Consent, change func(*roste
 		}
 		changed, moves = true, roster.Moves(before, r)
 		if consent == Ask {
-			return strands(moves)
+			return strands(before, moves)
 		}
 		return nil
 	})
 	if err != nil {
 		return Written{}, err
 	}
-	w := Written{Revision: v.Revision, Changed: changed, Moved: []Moved{}}
-	for _, m := range moves {
-		w.Moved = append(w.Moved, Moved(m))
-	}
-	return w, nil
+	return Written{Revision: v.Revision, Changed: changed, Moved: movedOf(moves)}, nil
 }
 
-// strands refuses a change that nobody has agreed to.
-func strands(moves []roster.Move) error {
+func movedOf(moves []roster.Move) []Moved {
+	list := []Moved{}
+	for _, m := range moves {
+		list = append(list, Moved(m))
+	}
+	return list
+}
+
+// preview refuses a change that nobody has agreed to, as write would, and writes
+// nothing.
+func (c *Console) preview(ctx context.Context, change func(*roster.Roster) error) error {
+	v, err := c.roster.Read(ctx)
+	if err != nil {
+		return err
+	}
+	next := v.Clone()
+	if err := change(next); err != nil && !errors.Is(err, roster.ErrUnchanged) {
+		return err
+	}
+	return strands(v.Roster, roster.Moves(v.Roster, next))
+}
+
+// strands refuses a change that nobody has agreed to. On a box that was retired before
+// it there is nothing left to strand.
+func strands(before *roster.Roster, moves []roster.Move) error {
 	var names string
 	for _, m := range moves {
-		if m.From == "" {
+		if m.From == "" || before.Boxes[m.Enrollment].State == roster.Retired {
 			continue
 		}
 		if names != "" {

@@ -20,7 +20,7 @@ import (
 // a word ([Console.EnrollConsole]); that word makes the home a console
 // ([JoinConsole]).
 
-const consolePrefix = "hfc1_"
+const consolePrefix = "hfj1_"
 
 // ConsoleKey is the public key with which a home would be a console. It is made if it
 // is not there.

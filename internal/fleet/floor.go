@@ -78,15 +78,16 @@ func (c *Console) PublishFloor(ctx context.Context, f Floor, y Consent) (Written
 	if err != nil {
 		return Written{}, err
 	}
-	if y == Ask { // the object is only written once somebody agreed
-		if _, err := c.write(ctx, Ask, func(r *roster.Roster) error { return r.Publish(f.Publication) }); err != nil {
+	publish := func(r *roster.Roster) error { return r.Publish(f.Publication) }
+	if y == Ask { // nothing is written, the floor's object neither, before somebody agreed
+		if err := c.preview(ctx, publish); err != nil {
 			return Written{}, err
 		}
 	}
 	if err := create(ctx, c.bucket, key, data); err != nil {
 		return Written{}, err
 	}
-	first, err := c.write(ctx, y, func(r *roster.Roster) error { return r.Publish(f.Publication) })
+	first, err := c.write(ctx, y, publish)
 	if err != nil {
 		return Written{}, err
 	}

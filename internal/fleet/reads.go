@@ -202,16 +202,12 @@ func (c *Console) Log(ctx context.Context, limit int) ([]Version, error) {
 }
 
 func versionOf(e rosterstore.Entry) Version {
-	v := Version{SHA256: e.Digest, Changes: []string{}, Moved: []Moved{}, Restored: e.Restored, At: at(e.Version)}
-	before := roster.New(e.Bucket, 0)
+	before := roster.New(e.Bucket, time.Duration(e.RequestLimitNS))
 	if e.Before != nil {
 		before = e.Before.Roster
 	}
-	v.Changes = append(v.Changes, roster.Describe(before, e.Roster)...)
-	for _, m := range roster.Moves(before, e.Roster) {
-		v.Moved = append(v.Moved, Moved(m))
-	}
-	return v
+	changes := append([]string{}, roster.Describe(before, e.Roster)...)
+	return Version{e.Digest, changes, movedOf(roster.Moves(before, e.Roster)), e.Restored, at(e.Version)}
 }
 
 // Candidates are the versions in the log that can be restored, the newest first.

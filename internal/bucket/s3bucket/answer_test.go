@@ -16,18 +16,6 @@ import (
 	"holdfast/internal/problem"
 )
 
-// say answers with S3's own document, in the server's place.
-func say(status int, code string) faultproxy.Say {
-	return faultproxy.Say{Status: status, Body: "<Error><Code>" + code + "</Code><Message>as planned</Message></Error>"}
-}
-
-// after is say, when the server has got the request.
-func after(status int, code string) faultproxy.Say {
-	s := say(status, code)
-	s.After = true
-	return s
-}
-
 var page = faultproxy.Say{Status: http.StatusNotFound, Body: "<html>nothing of that name</html>"}
 
 // ends is one way in which a write can end.
@@ -40,26 +28,26 @@ type ends struct {
 var answers = map[string]ends{
 	"nothing is heard of it":         {faultproxy.Drop{}, "Unknown", false},
 	"its answer is lost":             {faultproxy.Lose{}, "Unknown", true},
-	"503 before it":                  {say(503, "SlowDown"), "Unknown", false},
-	"503 after it":                   {after(503, "SlowDown"), "Unknown", true},
-	"500 after it":                   {after(500, "InternalError"), "Unknown", true},
-	"429":                            {after(429, "TooManyRequests"), "Unknown", true},
+	"503 before it":                  {buckettest.Say(503, "SlowDown"), "Unknown", false},
+	"503 after it":                   {buckettest.SayAfter(503, "SlowDown"), "Unknown", true},
+	"500 after it":                   {buckettest.SayAfter(500, "InternalError"), "Unknown", true},
+	"429":                            {buckettest.SayAfter(429, "TooManyRequests"), "Unknown", true},
 	"504 of something on the way":    {faultproxy.Say{Status: 504, Body: "gateway", After: true}, "Unknown", true},
-	"it was too slow":                {say(400, "RequestTimeout"), "Unknown", false},
+	"it was too slow":                {buckettest.Say(400, "RequestTimeout"), "Unknown", false},
 	"somebody's page for 404":        {page, "Unknown", false},
 	"delivered twice, first answer":  {faultproxy.Twice{}, "Done", true},
 	"delivered twice, second answer": {faultproxy.Twice{Second: true}, "Refused", true},
-	"another write at the same time": {say(409, "ConditionalRequestConflict"), "Refused", false},
-	"something aborted it":           {say(409, "OperationAborted"), "Refused", false},
-	"another 409":                    {say(409, "BucketNotEmpty"), "Failed", false},
-	"412":                            {say(412, "PreconditionFailed"), "Refused", false},
+	"another write at the same time": {buckettest.Say(409, "ConditionalRequestConflict"), "Refused", false},
+	"something aborted it":           {buckettest.Say(409, "OperationAborted"), "Refused", false},
+	"another 409":                    {buckettest.Say(409, "BucketNotEmpty"), "Failed", false},
+	"412":                            {buckettest.Say(412, "PreconditionFailed"), "Refused", false},
 	"412 without a word":             {faultproxy.Say{Status: 412}, "Refused", false},
-	"no such key":                    {say(404, "NoSuchKey"), "Refused", false},
-	"no such bucket":                 {say(404, "NoSuchBucket"), "Failed", false},
-	"forbidden":                      {say(403, "AccessDenied"), "Failed", false},
-	"malformed":                      {say(400, "InvalidArgument"), "Failed", false},
-	"does not know preconditions":    {say(501, "NotImplemented"), "Failed", false},
-	"moved for good":                 {say(301, "PermanentRedirect"), "Failed", false},
+	"no such key":                    {buckettest.Say(404, "NoSuchKey"), "Refused", false},
+	"no such bucket":                 {buckettest.Say(404, "NoSuchBucket"), "Failed", false},
+	"forbidden":                      {buckettest.Say(403, "AccessDenied"), "Failed", false},
+	"malformed":                      {buckettest.Say(400, "InvalidArgument"), "Failed", false},
+	"does not know preconditions":    {buckettest.Say(501, "NotImplemented"), "Failed", false},
+	"moved for good":                 {buckettest.Say(301, "PermanentRedirect"), "Failed", false},
 	"taken, and no version is given": {faultproxy.Say{Status: 200, After: true}, "Unknown", true},
 	"nothing goes wrong":             {faultproxy.Pass{}, "Done", true},
 }
@@ -227,8 +215,8 @@ func TestOnlyTheStoresOwnWordMakesAnObjectAbsent(t *testing.T) {
 	for name, act := range map[string]faultproxy.Act{
 		"somebody's page for 404": page,
 		"404 without a word":      faultproxy.Say{Status: 404},
-		"no such bucket":          say(404, "NoSuchBucket"),
-		"forbidden":               say(403, "AccessDenied"),
+		"no such bucket":          buckettest.Say(404, "NoSuchBucket"),
+		"forbidden":               buckettest.Say(403, "AccessDenied"),
 		"half an answer":          faultproxy.Lose{Keep: 4},
 		"a page of 200":           faultproxy.Say{Status: 200, Body: "welcome"},
 	} {
@@ -258,7 +246,7 @@ func TestAReadIsSentAgain(t *testing.T) {
 	proxy := buckettest.Proxy(t, buckettest.Gateway(t, t.TempDir()))
 	proxy.Plan(func(r faultproxy.Request[string]) faultproxy.Act {
 		if r.Number == 1 {
-			return say(503, "SlowDown")
+			return buckettest.Say(503, "SlowDown")
 		}
 		return faultproxy.Pass{}
 	})
@@ -308,7 +296,7 @@ func TestEachRequestHasALimit(t *testing.T) {
 	buckettest.Credentials(t)
 	proxy := buckettest.Proxy(t, buckettest.Gateway(t, t.TempDir()))
 	proxy.Plan(func(faultproxy.Request[string]) faultproxy.Act { return faultproxy.Delay{Until: t.Context().Done()} })
-	s := s3bucket.New(place(t, proxy.Address, "p"), 50*time.Millisecond)
+	s := s3bucket.New(buckettest.At(t, proxy.Address, "p"), 50*time.Millisecond)
 	key := buckettest.Key(t, "k")
 	if got, err := s.Get(t.Context(), key); err == nil {
 		t.Errorf("it read %v", got)

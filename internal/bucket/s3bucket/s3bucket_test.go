@@ -1,7 +1,6 @@
 package s3bucket_test
 
 import (
-	"net/url"
 	"testing"
 	"time"
 
@@ -10,21 +9,10 @@ import (
 	"holdfast/internal/bucket/s3bucket"
 )
 
-// place is the place at address, under a prefix.
-func place(t *testing.T, address, prefix string) s3bucket.Place {
-	t.Helper()
-	query := url.Values{"endpoint": {address}, "region": {buckettest.Region}}
-	p, err := s3bucket.ParsePlace("s3://" + buckettest.Bucket + "/" + prefix + "?" + query.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // store is a store at address, under a prefix.
 func store(t *testing.T, address, prefix string) *s3bucket.Store {
 	t.Helper()
-	return s3bucket.New(place(t, address, prefix), time.Minute)
+	return s3bucket.New(buckettest.At(t, address, prefix), time.Minute)
 }
 
 // Two gateways share one folder, as two machines share one store.

@@ -50,6 +50,10 @@ const (
 // Key is where the roster is.
 const Key = "control/roster.json"
 
+// patience is how long an update goes on against others that write and a store that
+// does not answer. A caller with less says so by its context.
+const patience = 2 * time.Minute
+
 // Trust is what a party knows of its fleet before it reads anything.
 type Trust struct {
 	Root   sign.Public // the root's public key
@@ -155,6 +159,8 @@ func (s *Store) swap(ctx context.Context, c *swap, change bucket.Change[*Version
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	done, err := bucket.Update(ctx, logging{s.bucket, c}, key, c, change)
 	if err != nil {
 		return nil, err
