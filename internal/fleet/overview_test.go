@@ -1,10 +1,12 @@
 package fleet_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -97,6 +99,22 @@ func TestWhatAWalkFoundIsKept(t *testing.T) {
 	if must(t, err); after.LogTrouble != nil || moves(after) != "a 2 15, b 4 2" || after.Reach != 2 {
 		t.Errorf("a step further: %s, %v", moves(after), after.LogTrouble)
 	}
+}
+
+// Red, under the race detector, when: last is read or kept without its lock.
+func TestSeveralLookAtOnce(t *testing.T) {
+	_, c := begin(t)
+	boxes(t, c, "a")
+	var walked fleet.Walked
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if o, err := c.Overview(context.Background(), &walked, 200); err != nil || moves(o) != "a 2 15" {
+				t.Errorf("%s, %v", moves(o), err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Red when: a walk has no bound, or what is beyond it is said to be known.
