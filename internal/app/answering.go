@@ -17,6 +17,12 @@ const (
 	boxesFar  = 15 * time.Second
 )
 
+// answering is what stays from one look to the next.
+type answering struct {
+	trouble string // that was logged last
+	tried   string // the address of the store in S3 that was found to be good
+}
+
 // answered answers the boxes that ask to come in, if the home is a console, until ctx
 // is done; the channel is closed then. A home may become a console meanwhile. Nothing
 // that goes wrong here is the desk's trouble: it is logged, once while it lasts.
@@ -24,9 +30,9 @@ func (h *house) answered(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		trouble := ""
+		var a answering
 		for {
-			trouble = h.answerBoxes(ctx, trouble)
+			a.trouble = h.answerBoxes(ctx, &a)
 			select {
 			case <-ctx.Done():
 				return
@@ -37,23 +43,42 @@ func (h *house) answered(ctx context.Context) <-chan struct{} {
 	return done
 }
 
+// try finds out whether the store honours the conditions of writes, if that is not
+// known yet.
+func (a *answering) try(ctx context.Context, c *fleet.Console) error {
+	if at := c.Store(); isFar(at) && at != a.tried {
+		if err := c.Probe(ctx); err != nil {
+			return err
+		}
+		a.tried = at
+	}
+	return nil
+}
+
+// isFar says whether another machine has to be asked for what is in a store.
+func isFar(address string) bool { return strings.HasPrefix(address, "s3:") }
+
 func (h *house) boxesPause() time.Duration {
 	part, err := fleet.Look(FleetHome(h.config))
-	if err == nil && strings.HasPrefix(part.Store, "s3:") {
+	if err == nil && isFar(part.Store) {
 		return min(boxesFar, h.config.Tick)
 	}
 	return min(boxesNear, h.config.Tick)
 }
 
 // answerBoxes answers those that asked, and returns what is wrong, as it was said in
-// the log. What is the same as last is not said again.
-func (h *house) answerBoxes(ctx context.Context, last string) string {
+// the log. What is the same as last is not said again. A store in S3 is tried first,
+// once: nothing is built on one that ignores a condition.
+func (h *house) answerBoxes(ctx context.Context, a *answering) string {
 	console, err := fleet.OpenConsole(FleetHome(h.config))
 	if errors.Is(err, fleet.ErrNoFleet) {
 		return ""
 	}
 	if err == nil {
 		defer console.Close()
+		err = a.try(ctx, console)
+	}
+	if err == nil {
 		var admitted []fleet.Admitted
 		admitted, err = console.Admit(ctx)
 		h.logAdmitted(admitted)
@@ -61,7 +86,7 @@ func (h *house) answerBoxes(ctx context.Context, last string) string {
 	if err == nil {
 		return ""
 	}
-	if ctx.Err() == nil && err.Error() != last {
+	if ctx.Err() == nil && err.Error() != a.trouble {
 		h.log.Error("boxes that ask to come into the fleet cannot be answered", "err", err)
 	}
 	return err.Error()

@@ -50,8 +50,8 @@ func ask(t *testing.T, c *fleet.Console, i enrollment.Invitation, times int) {
 }
 
 // fleetAt makes a home the console of a fleet: one box is active and has long words, one
-// is quarantined and given up, one is retired, one machine was refused, something is
-// held, and a floor is published.
+// is quarantined and given up, one is retired, one machine was refused, and
+// a floor is published.
 func fleetAt(t *testing.T, home string) {
 	t.Helper()
 	c := consoleOf(t, home)

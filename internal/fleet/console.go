@@ -58,6 +58,13 @@ func OpenConsole(h Home) (*Console, error) {
 	return &Console{party: *p, key: key, now: time.Now}, nil
 }
 
+// Store is the address of the fleet's store.
+func (c *Console) Store() string { return c.place.Store }
+
+// Probe finds out whether the store honours the conditions of writes: see
+// [bucket.Probe].
+func (c *Console) Probe(ctx context.Context) error { return bucket.Probe(ctx, c.bucket) }
+
 // Begun is what came of beginning a fleet.
 type Begun struct {
 	Store    string `json:"store"`
