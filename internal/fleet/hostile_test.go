@@ -1,6 +1,8 @@
 package fleet_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"holdfast/internal/fleet"
@@ -32,5 +34,34 @@ func TestAWordOfAnotherFleetLeavesNoTrace(t *testing.T) {
 	}
 	if list, err := open(t, h).Boxes(ctx); err != nil || list.Revision != 2 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// Red when: Init makes keys, or fleet.json, in a home that cannot begin a fleet there.
+func TestARefusedBeginningLeavesNothing(t *testing.T) {
+	h, c := begin(t)
+	ctx := t.Context()
+	second := homeIn(t.TempDir())
+	public, err := fleet.ConsoleKey(second)
+	must(t, err)
+	e, err := c.EnrollConsole(ctx, "second", public)
+	must(t, err)
+	_, err = fleet.JoinConsole(ctx, second, e.Token)
+	must(t, err)
+	store := "file://" + h.Bucket
+	for _, address := range []string{store, "file://" + t.TempDir()} {
+		if _, err := fleet.Init(ctx, second, address); step(err) != "fleet-present" {
+			t.Errorf("a home that is a console: %v", err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(second.Console, "root.key")); err == nil {
+		t.Error("a second root key was made")
+	}
+	third := homeIn(t.TempDir())
+	if _, err := fleet.Init(ctx, third, store); step(err) != "fleet-present" {
+		t.Errorf("a store that has a fleet: %v", err)
+	}
+	if _, err := fleet.Init(ctx, third, "file://"+t.TempDir()); err != nil {
+		t.Errorf("another store, after that: %v", err)
 	}
 }
