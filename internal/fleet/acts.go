@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -185,7 +186,16 @@ func (c *Console) Admit(ctx context.Context) ([]Admitted, error) {
 			all = append(all, a)
 		}
 	}
-	return all, errors.Join(troubles...)
+	return all, told(troubles)
+}
+
+// told are troubles as one error. Whoever can write to the store can make any number.
+func told(troubles []error) error {
+	const most = 8
+	if more := len(troubles) - most; more > 0 {
+		troubles = append(troubles[:most:most], fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(troubles...)
 }
 
 // asking are the enrollments that asked to come in and were not answered.
@@ -287,11 +297,12 @@ func get(ctx context.Context, b bucket.Store, key bucket.Key) ([]byte, error) {
 func (c *Console) enroll(ctx context.Context, v *rosterstore.Version, asked enrollment.Asked) error {
 	key, err := enrollment.Key(asked.Invitation)
 	if err != nil {
-		return denied{problem.Refusal("invitation-unknown", "The request names no invitation.").Because(err)}
+		return err
 	}
 	data, err := get(ctx, c.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
-		return denied{problem.Refusal("invitation-unknown", "There is no such invitation.")}
+		// Nobody can prove that they were invited by it, and so nobody is answered.
+		return problem.Refusal("invitation-unknown", "The enrollment %s asks by the invitation %s, which is not in the store.", asked.Enrollment(), asked.Invitation)
 	}
 	if err != nil {
 		return err
@@ -299,6 +310,9 @@ func (c *Console) enroll(ctx context.Context, v *rosterstore.Version, asked enro
 	i, err := enrollment.ReadInvitation(data, v.Roster)
 	if err != nil {
 		return err // what is damaged or forged is the operator's to look at, and no answer
+	}
+	if err := asked.Prove(i); err != nil {
+		return err // whoever wrote it was not invited, and must not have another refused
 	}
 	admission, err := i.Admit(asked, c.now())
 	if err != nil {

@@ -3,9 +3,12 @@ package fleet_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/fleet"
+	"holdfast/internal/fleet/enrollment"
 )
 
 // Red when: JoinConsole remembers, under this home, the roster of a fleet that did not
@@ -63,5 +66,45 @@ func TestARefusedBeginningLeavesNothing(t *testing.T) {
 	}
 	if _, err := fleet.Init(ctx, third, "file://"+t.TempDir()); err != nil {
 		t.Errorf("another store, after that: %v", err)
+	}
+}
+
+// Red when: a console signs an answer to a request that the invited machine did not
+// sign, so that whoever can write to the store has that machine refused for good.
+func TestAForgedRequestIsNotAnswered(t *testing.T) {
+	h, c := begin(t)
+	m := homeIn(t.TempDir())
+	word := invite(t, c, enrollment.Invitation{Box: "box-1"}, time.Hour)
+	j, err := fleet.Join(t.Context(), m, word, nil)
+	must(t, err)
+	file := filepath.Join(h.Bucket, "boxes", j.Enrollment, "identity.json")
+	real, err := os.ReadFile(file)
+	must(t, err)
+	// The last signature is the first one's: the envelope is well spelt, and forged.
+	parts := strings.Split(string(real), `"sig":"`)
+	forged := parts[0] + `"sig":"` + parts[1] + `"sig":"` + parts[1][:88] + parts[2][88:]
+	must(t, os.WriteFile(file, []byte(forged), 0o600))
+	if all, err := c.Admit(t.Context()); len(all) != 0 || step(err) != "identity-signature" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	must(t, os.WriteFile(file, real, 0o600))
+	if _, err := c.Admit(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if j, err = fleet.Status(t.Context(), m); err != nil || j.State != "active" {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// Red when: what is said of requests that cannot be read grows with their number.
+func TestManyRequestsThatCannotBeReadAreOneTrouble(t *testing.T) {
+	h, c := begin(t)
+	for i := range 50 {
+		folder := filepath.Join(h.Bucket, "boxes", strings.Repeat("0", 30)+string(rune('a'+i/10))+string(rune('0'+i%10)))
+		must(t, os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "identity.json"), []byte("{"), 0o600))
+	}
+	_, err := c.Admit(t.Context())
+	if err == nil || strings.Count(err.Error(), "\n") > 8 || !strings.HasSuffix(err.Error(), "and 42 more") {
+		t.Errorf("%v", err)
 	}
 }
