@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"holdfast/internal/bucket"
@@ -357,22 +358,24 @@ func (c *Console) Restore(ctx context.Context, digest string, above uint64) (Wri
 	return w, nil
 }
 
+// candidate is the one version that digest begins, or is.
 func (c *Console) candidate(ctx context.Context, digest string) (*rosterstore.Version, error) {
-	all, err := c.roster.Candidates(ctx)
-	if err != nil {
+	var found *rosterstore.Version
+	several := false
+	if err := c.roster.Candidates(ctx, func(v *rosterstore.Version) bool {
+		if digest == "" || !strings.HasPrefix(v.Digest, digest) {
+			return true
+		}
+		several = found != nil
+		found = v
+		return !several
+	}); err != nil {
 		return nil, err
 	}
-	var found *rosterstore.Version
-	for _, v := range all {
-		switch {
-		case digest == "" || len(v.Digest) < len(digest) || v.Digest[:len(digest)] != digest:
-		case found != nil:
-			return nil, problem.New(problem.Usage, "version", "Several versions begin with %q. Nothing was changed.", digest)
-		default:
-			found = v
-		}
-	}
-	if found == nil {
+	switch {
+	case several:
+		return nil, problem.New(problem.Usage, "version", "Several versions begin with %q. Nothing was changed.", digest)
+	case found == nil:
 		return nil, problem.New(problem.Gone, "version", "No version of the log begins with %q. Nothing was changed.", digest).WithHint("holdfast fleet log --candidates lists those that can be restored")
 	}
 	return found, nil
