@@ -108,3 +108,16 @@ func TestManyRequestsThatCannotBeReadAreOneTrouble(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Red when: an invitation is written whose box no roster can hold.
+func TestALabelThatNoRosterHoldsIsRefusedAtOnce(t *testing.T) {
+	_, c := begin(t)
+	for _, label := range []string{"two\nlines", strings.Repeat("x", 201)} {
+		if _, err := c.Invite(t.Context(), enrollment.Invitation{Box: "box-1", Uses: 1, Label: label}, time.Hour); step(err) != "label" {
+			t.Errorf("an invitation: %v", err)
+		}
+		if _, err := c.ConfigureRegion(t.Context(), "eu", label, 0, fleet.Ask); step(err) != "label" {
+			t.Errorf("a region: %v", err)
+		}
+	}
+}

@@ -109,6 +109,9 @@ func (i Invitation) check() error {
 			}
 		}
 	}
+	if err := roster.CheckLabel(i.Label); err != nil {
+		return err
+	}
 	switch {
 	case i.Schema != invitationSchema:
 		return bad("The schema %q is not %q.", i.Schema, invitationSchema)
