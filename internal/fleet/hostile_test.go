@@ -121,3 +121,22 @@ func TestALabelThatNoRosterHoldsIsRefusedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Red when: only the console that began a publication can go on with it.
+func TestAnotherConsoleGoesOnWithAPublication(t *testing.T) {
+	_, c := begin(t)
+	ctx := t.Context()
+	other := homeIn(t.TempDir())
+	public, err := fleet.ConsoleKey(other)
+	must(t, err)
+	e, err := c.EnrollConsole(ctx, "second", public)
+	must(t, err)
+	_, err = fleet.JoinConsole(ctx, other, e.Token)
+	must(t, err)
+	spring := fleet.Floor{Publication: "spring", MinVersion: "v1.0.0", AllowedProofs: []string{"namespace"}}
+	_, err = c.PublishFloor(ctx, spring, fleet.Ask)
+	must(t, err)
+	if w, err := open(t, other).PublishFloor(ctx, spring, fleet.Ask); err != nil || w.Changed {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
