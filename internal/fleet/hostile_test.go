@@ -140,3 +140,20 @@ func TestAnotherConsoleGoesOnWithAPublication(t *testing.T) {
 		t.Errorf("%+v, %v", w, err)
 	}
 }
+
+// case F07. Red when: a machine that asks again with a newer document of its cloud, or
+// without one, is refused.
+func TestAskingAgainWithAnotherDocumentIsTheSameRequest(t *testing.T) {
+	_, c := begin(t)
+	h := homeIn(t.TempDir())
+	word := invite(t, c, enrollment.Invitation{Box: "box-1"}, time.Hour)
+	for _, text := range []string{"one", "two", ""} {
+		d := &enrollment.Document{Text: []byte(text), Signature: []byte{1}}
+		if text == "" {
+			d = nil
+		}
+		if j, err := fleet.Join(t.Context(), h, word, d); err != nil || j.State != fleet.Asked {
+			t.Errorf("%q: %+v, %v", text, j, err)
+		}
+	}
+}
