@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/bucket"
 	"holdfast/internal/fleet/rosterstore"
+	"holdfast/internal/problem"
 )
 
 // Red when: a version counts that stands under another name than its own: whoever can
@@ -80,4 +81,34 @@ func (f flaky) Get(ctx context.Context, key bucket.Key) (bucket.Reading, error) 
 		return nil, errFlaky
 	}
 	return f.Store.Get(ctx, key)
+}
+
+// Red when: a change that is in the roster is reported as one that nobody built on,
+// since it could not be remembered here.
+func TestAWriteThatCannotBeRememberedWasWritten(t *testing.T) {
+	f := begin(t)
+	memory := t.TempDir()
+	f.bucket = amnesia{f.bucket, memory}
+	s := f.partyAt(memory)
+	_, err := s.Update(t.Context(), f.console, label("one"))
+	if step(err) != "memory-unwritten" || !strings.Contains(problem.From(err, "").Reason, "revision 2 was written") {
+		t.Errorf("%v", err)
+	}
+	if v, err := f.party().Read(t.Context()); err != nil || v.Revision != 2 {
+		t.Errorf("%v", err)
+	}
+}
+
+// amnesia is a store with whose roster the folder of a memory goes away.
+type amnesia struct {
+	bucket.Store
+	memory string
+}
+
+func (a amnesia) Put(ctx context.Context, key bucket.Key, data []byte, on bucket.Condition) bucket.Ending {
+	e := a.Store.Put(ctx, key, data, on)
+	if key.String() == rosterstore.Key {
+		_ = os.RemoveAll(a.memory)
+	}
+	return e
 }

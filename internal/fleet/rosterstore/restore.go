@@ -69,7 +69,10 @@ func (s *Store) Restore(ctx context.Context, root sign.Key, old *Version, above 
 	if err := s.replace(ctx, logging{s.bucket, c}, data); err != nil {
 		return nil, err
 	}
-	return v, s.learn(v)
+	if err := s.learn(v); err != nil {
+		return nil, unremembered(v.Revision, err)
+	}
+	return v, nil
 }
 
 // freshWrites are the writes that a restored roster names: it goes on from none.
