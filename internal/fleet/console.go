@@ -151,13 +151,12 @@ func vacant(ctx context.Context, b bucket.Store, d *durable.Dir) error {
 	if err != nil {
 		return err
 	}
-	switch reading, err := b.Get(ctx, key); reading.(type) {
-	case bucket.Found:
-		return problem.Refusal("fleet-present", "There is a roster in the store already: it is that of another home. Nothing was changed.").
-			WithHint("to make this home a console of that fleet, say: holdfast fleet console key; to begin another, give it a store or a prefix of its own")
-	default:
+	reading, err := b.Get(ctx, key)
+	if _, found := reading.(bucket.Found); !found {
 		return err
 	}
+	return problem.Refusal("fleet-present", "There is a roster in the store already: it is that of another home. Nothing was changed.").
+		WithHint("to make this home a console of that fleet, say: holdfast fleet console key; to begin another, give it a store or a prefix of its own")
 }
 
 func randomName() string {
