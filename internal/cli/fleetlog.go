@@ -56,8 +56,8 @@ restored instead, also where the roster itself is refused.`,
 }
 
 func (f logging) listCandidates(ctx context.Context, c *fleet.Console) (logOf, error) {
-	list, err := c.Candidates(ctx)
-	return logOf{Versions: list[:min(f.limit, len(list))]}, err
+	list, err := c.Candidates(ctx, f.limit)
+	return logOf{Versions: list}, err
 }
 
 // showLog shows the log. Where it is broken, what was read before that is shown too.

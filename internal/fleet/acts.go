@@ -3,7 +3,9 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"holdfast/internal/bucket"
@@ -185,7 +187,16 @@ func (c *Console) Admit(ctx context.Context) ([]Admitted, error) {
 			all = append(all, a)
 		}
 	}
-	return all, errors.Join(troubles...)
+	return all, told(troubles)
+}
+
+// told are troubles as one error. Whoever can write to the store can make any number.
+func told(troubles []error) error {
+	const most = 8
+	if more := len(troubles) - most; more > 0 {
+		troubles = append(troubles[:most:most], fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(troubles...)
 }
 
 // asking are the enrollments that asked to come in and were not answered.
@@ -295,11 +306,12 @@ func get(ctx context.Context, b bucket.Store, key bucket.Key) ([]byte, error) {
 func (c *Console) enroll(ctx context.Context, v *rosterstore.Version, asked enrollment.Asked) error {
 	key, err := enrollment.Key(asked.Invitation)
 	if err != nil {
-		return denied{problem.Refusal("invitation-unknown", "The request names no invitation.").Because(err)}
+		return err
 	}
 	data, err := get(ctx, c.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
-		return denied{problem.Refusal("invitation-unknown", "There is no such invitation.")}
+		// Nobody can prove that they were invited by it, and so nobody is answered.
+		return problem.Refusal("invitation-unknown", "The enrollment %s asks by the invitation %s, which is not in the store.", asked.Enrollment(), asked.Invitation)
 	}
 	if err != nil {
 		return err
@@ -307,6 +319,9 @@ func (c *Console) enroll(ctx context.Context, v *rosterstore.Version, asked enro
 	i, err := enrollment.ReadInvitation(data, v.Roster)
 	if err != nil {
 		return err // what is damaged or forged is the operator's to look at, and no answer
+	}
+	if err := asked.Prove(i); err != nil {
+		return err // whoever wrote it was not invited, and must not have another refused
 	}
 	admission, err := i.Admit(asked, c.now())
 	if err != nil {
@@ -351,22 +366,24 @@ func (c *Console) Restore(ctx context.Context, digest string, above uint64) (Wri
 	return w, nil
 }
 
+// candidate is the one version that digest begins, or is.
 func (c *Console) candidate(ctx context.Context, digest string) (*rosterstore.Version, error) {
-	all, err := c.roster.Candidates(ctx)
-	if err != nil {
+	var found *rosterstore.Version
+	several := false
+	if err := c.roster.Candidates(ctx, func(v *rosterstore.Version) bool {
+		if digest == "" || !strings.HasPrefix(v.Digest, digest) {
+			return true
+		}
+		several = found != nil
+		found = v
+		return !several
+	}); err != nil {
 		return nil, err
 	}
-	var found *rosterstore.Version
-	for _, v := range all {
-		switch {
-		case digest == "" || len(v.Digest) < len(digest) || v.Digest[:len(digest)] != digest:
-		case found != nil:
-			return nil, problem.New(problem.Usage, "version", "Several versions begin with %q. Nothing was changed.", digest)
-		default:
-			found = v
-		}
-	}
-	if found == nil {
+	switch {
+	case several:
+		return nil, problem.New(problem.Usage, "version", "Several versions begin with %q. Nothing was changed.", digest)
+	case found == nil:
 		return nil, problem.New(problem.Gone, "version", "No version of the log begins with %q. Nothing was changed.", digest).WithHint("holdfast fleet log --candidates lists those that can be restored")
 	}
 	return found, nil

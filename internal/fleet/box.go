@@ -140,7 +140,21 @@ func (b *box) ask(ctx context.Context, invitation, evidence sign.Key, d *enrollm
 	if err != nil {
 		return err
 	}
-	return create(ctx, b.bucket, at, request)
+	if err := create(ctx, b.bucket, at, request); err != nil && !b.asked(ctx, at, i) {
+		return err
+	}
+	return nil
+}
+
+// asked reports whether this machine's request is there already. It may have another
+// document in it: clouds make a new one each time.
+func (b *box) asked(ctx context.Context, at bucket.Key, i enrollment.Invitation) bool {
+	data, err := get(ctx, b.bucket, at)
+	if err != nil {
+		return false
+	}
+	was, err := enrollment.ReadRequest(data, b.place.Enrollment)
+	return err == nil && was.Prove(i) == nil
 }
 
 // status is where the box stands, or the refusal that it was given.

@@ -97,6 +97,9 @@ func Init(ctx context.Context, h Home, address string) (Begun, error) {
 		return Begun{}, err
 	}
 	defer d.Close()
+	if err := vacant(ctx, store, d); err != nil {
+		return Begun{}, err
+	}
 	if err := begin(d, address); err != nil {
 		return Begun{}, err
 	}
@@ -110,8 +113,15 @@ func Init(ctx context.Context, h Home, address string) (Begun, error) {
 	return c.begin(ctx)
 }
 
-// begin makes the keys and fleet.json, or finds them.
+// begin makes the keys and fleet.json, or finds them. A home that is a console of
+// another fleet, or without the root key, is refused before anything is made.
 func begin(d *durable.Dir, address string) error {
+	switch was, err := readPlace(d); {
+	case err == nil:
+		return goesOn(d, was, address)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
 	root, err := sign.ReadOrCreateKey(d, rootKey)
 	if err != nil {
 		return err
@@ -119,14 +129,41 @@ func begin(d *durable.Dir, address string) error {
 	if _, err := sign.ReadOrCreateKey(d, consoleKey); err != nil {
 		return err
 	}
-	was, err := readPlace(d)
-	if errors.Is(err, fs.ErrNotExist) {
-		return place{Schema: placeSchema, Store: address, Bucket: randomName(), Root: root.Public(), Console: firstConsole}.create(d)
+	return place{Schema: placeSchema, Store: address, Bucket: randomName(), Root: root.Public(), Console: firstConsole}.create(d)
+}
+
+// goesOn says whether what a home was begun with is what is asked for now.
+func goesOn(d *durable.Dir, was place, address string) error {
+	present := problem.Refusal("fleet-present", "This home is a console of the fleet at %s. Nothing was changed.", was.Store)
+	if was.Store != address {
+		return present.WithHint("if no fleet came of that, move %q away and begin again", d.Name())
 	}
-	if err == nil && was.Store != address {
-		err = problem.Refusal("fleet-present", "This home is a console of the fleet at %s. Nothing was changed.", was.Store)
+	root, err := sign.ReadKey(d, rootKey)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && root.Public() != was.Root:
+		return present.WithHint("its root key is elsewhere")
+	case err != nil:
+		return err
 	}
+	_, err = sign.ReadOrCreateKey(d, consoleKey)
 	return err
+}
+
+// vacant refuses a store that has a roster, to a home that has no part in that fleet.
+func vacant(ctx context.Context, b bucket.Store, d *durable.Dir) error {
+	if _, err := readPlace(d); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key, err := bucket.ParseKey(rosterstore.Key)
+	if err != nil {
+		return err
+	}
+	reading, err := b.Get(ctx, key)
+	if _, found := reading.(bucket.Found); !found {
+		return err
+	}
+	return problem.Refusal("fleet-present", "There is a roster in the store already: it is that of another home. Nothing was changed.").
+		WithHint("to make this home a console of that fleet, say: holdfast fleet console key; to begin another, give it a store or a prefix of its own")
 }
 
 func randomName() string {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 
 	"holdfast/internal/canon"
@@ -83,27 +84,30 @@ func (c *Console) root() (sign.Key, error) {
 }
 
 // JoinConsole makes a home the console that a word says it is, once the roster has it.
+// Until that is proved nothing of the fleet is remembered in the home: the word is
+// nobody's signature, and may be of another fleet.
 func JoinConsole(ctx context.Context, h Home, text string) (At, error) {
-	var t consoleToken
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), consolePrefix)
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(rest)
-	if err == nil {
-		err = canon.Decode(raw, &t)
-	}
-	if err != nil || !ok || t.Store == "" || len(t.Bucket) != 32 || roster.CheckName("console", t.Console) != nil {
-		return At{}, problem.New(problem.Usage, "console-token", "This is not what holdfast fleet console enroll printed: it is cut short, changed, or something else. Nothing was done.").Because(err)
+	t, err := parseConsoleToken(text)
+	if err != nil {
+		return At{}, err
 	}
 	d, err := makeFolder(h.Console)
 	if err != nil {
 		return At{}, err
 	}
 	defer d.Close()
+	p := place{Schema: placeSchema, Store: h.athome(t.Store), Bucket: t.Bucket, Root: t.Root, Console: t.Console}
+	switch was, err := readPlace(d); {
+	case err == nil && was != p:
+		return At{}, belongs(d)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return At{}, err
+	}
 	key, err := sign.ReadOrCreateKey(d, consoleKey)
 	if err != nil {
 		return At{}, err
 	}
-	p := place{Schema: placeSchema, Store: h.athome(t.Store), Bucket: t.Bucket, Root: t.Root, Console: t.Console}
-	v, err := p.look(ctx, h, d)
+	v, err := p.look(ctx, h)
 	if err != nil {
 		return At{}, err
 	}
@@ -111,11 +115,48 @@ func JoinConsole(ctx context.Context, h Home, text string) (At, error) {
 		return At{}, problem.Refusal("console-unknown", "The fleet has no console %s with the key of this home. Nothing was changed.", t.Console).
 			WithHint("holdfast fleet console key says the key; give it to holdfast fleet console enroll")
 	}
-	return at(v), p.create(d)
+	if err := p.create(d); err != nil {
+		return At{}, err
+	}
+	// A crash here: the home is a console, and remembers the roster when it reads it.
+	c, err := OpenConsole(h)
+	if err != nil {
+		return At{}, err
+	}
+	defer c.Close()
+	v, err = c.roster.Read(ctx)
+	if err != nil {
+		return At{}, err
+	}
+	return at(v), nil
 }
 
-// look reads the roster of a place that is not yet written down.
-func (p place) look(ctx context.Context, h Home, d *durable.Dir) (*rosterstore.Version, error) {
+func parseConsoleToken(text string) (consoleToken, error) {
+	var t consoleToken
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), consolePrefix)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(rest)
+	if err == nil {
+		err = canon.Decode(raw, &t)
+	}
+	if err != nil || !ok || t.Store == "" || len(t.Bucket) != 32 || roster.CheckName("console", t.Console) != nil {
+		return consoleToken{}, problem.New(problem.Usage, "console-token", "This is not what holdfast fleet console enroll printed: it is cut short, changed, or something else. Nothing was done.").Because(err)
+	}
+	return t, nil
+}
+
+// look reads the roster of a place that is not yet written down, with a memory that is
+// forgotten again.
+func (p place) look(ctx context.Context, h Home) (*rosterstore.Version, error) {
+	scratch, err := os.MkdirTemp("", "holdfast-look-")
+	if err != nil {
+		return nil, problem.New(problem.Failed, "home", "No temporary folder can be made: %s. Nothing was changed.", problem.Words(err)).Because(err)
+	}
+	defer os.RemoveAll(scratch)
+	d, err := durable.OpenDir(scratch)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
 	one := &party{home: h, place: p, dir: d}
 	defer one.Close()
 	if err := one.open(); err != nil {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -84,7 +85,7 @@ func (c *Console) PublishFloor(ctx context.Context, f Floor, y Consent) (Written
 			return Written{}, err
 		}
 	}
-	if err := create(ctx, c.bucket, key, data); err != nil {
+	if err := create(ctx, c.bucket, key, data); err != nil && !c.says(ctx, key, payload) {
 		return Written{}, err
 	}
 	first, err := c.write(ctx, y, publish)
@@ -97,6 +98,17 @@ func (c *Console) PublishFloor(ctx context.Context, f Floor, y Consent) (Written
 	second, err := c.write(ctx, y, func(r *roster.Roster) error { return r.PinFloor(f.Publication, hex.EncodeToString(sum[:])) })
 	second.Moved = since(first.Moved, second.Moved)
 	return second, err
+}
+
+// says reports whether the floor under key is this one already, which another console
+// may have signed: it is the roster that makes it good, by its digest.
+func (c *Console) says(ctx context.Context, key bucket.Key, payload []byte) bool {
+	data, err := get(ctx, c.bucket, key)
+	if err != nil {
+		return false
+	}
+	e, err := sign.Read(data, purposeFloor)
+	return err == nil && bytes.Equal(e.Claimed(), payload)
 }
 
 // since are the moves of two writes as one: from before the first.

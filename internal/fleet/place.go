@@ -86,9 +86,14 @@ func (p place) create(d *durable.Dir) error {
 	}
 	was, err := readPlace(d)
 	if err == nil && was != p {
-		err = problem.Refusal("fleet-present", "%q belongs to a fleet already, as its %s says. Nothing was changed.", d.Name(), placeFile)
+		err = belongs(d)
 	}
 	return err
+}
+
+// belongs refuses to make a folder of one fleet a folder of another.
+func belongs(d *durable.Dir) error {
+	return problem.Refusal("fleet-present", "%q belongs to a fleet already, as its %s says. Nothing was changed.", d.Name(), placeFile)
 }
 
 // openStore opens the store at an address. Nothing is read or written.

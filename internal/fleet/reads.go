@@ -210,13 +210,14 @@ func versionOf(e rosterstore.Entry) Version {
 	return Version{e.Digest, changes, movedOf(roster.Moves(before, e.Roster)), e.Restored, at(e.Version)}
 }
 
-// Candidates are the versions in the log that can be restored, the newest first.
-func (c *Console) Candidates(ctx context.Context) ([]Version, error) {
-	all, err := c.roster.Candidates(ctx)
+// Candidates are the versions in the log that can be restored, the newest first, at
+// most limit of them.
+func (c *Console) Candidates(ctx context.Context, limit int) ([]Version, error) {
 	list := []Version{}
-	for _, v := range all {
+	err := c.roster.Candidates(ctx, func(v *rosterstore.Version) bool {
 		list = append(list, Version{SHA256: v.Digest, Changes: []string{}, Moved: []Moved{}, Restored: v.Restored, At: at(v)})
-	}
+		return len(list) < limit
+	})
 	return list, err
 }
 

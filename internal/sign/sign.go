@@ -128,6 +128,9 @@ func (k Key) String() string {
 func (k Key) LogValue() slog.Value         { return slog.StringValue(k.String()) }
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// maxSignatures is how many signatures an envelope has at the most.
+const maxSignatures = 16
+
 // wire is an envelope as JSON. It is written by write, since a payload can be large and
 // nothing in an envelope needs escaping.
 type wire struct {
@@ -146,6 +149,9 @@ type signature struct {
 func Seal(p Purpose, payload []byte, keys ...Key) ([]byte, error) {
 	if p == "" || len(keys) == 0 {
 		return nil, problem.New(problem.Failed, problem.StepInternal, "A document was to be signed for nothing or by nobody.")
+	}
+	if len(keys) > maxSignatures {
+		return nil, fmt.Errorf("%d keys are to sign, and the most is %d", len(keys), maxSignatures)
 	}
 	w := wire{Payload: base64.StdEncoding.EncodeToString(payload), PayloadType: string(p)}
 	for _, k := range keys {
@@ -213,6 +219,9 @@ func Read(data []byte, p Purpose) (Envelope, error) {
 	payload, ok := standard(w.Payload)
 	if !ok {
 		return Envelope{}, malformed("its payload is no standard base64")
+	}
+	if len(w.Signatures) > maxSignatures { // before they are compared with each other
+		return Envelope{}, malformed("it has more signatures than anything that is signed here")
 	}
 	if id, twice := twice(w.Signatures); twice {
 		return Envelope{}, malformed("key " + id + " signed it twice")

@@ -134,11 +134,21 @@ func TestAnEnvelopeHasOneSpelling(t *testing.T) {
 		"a short one":     strings.Replace(good, sig, sig[:84], 1),
 		"one key twice":   strings.Replace(good, key(2).Public().ID(), key(1).Public().ID(), 1),
 		"binary":          "\x00\xff" + good,
+		"many signatures": many(17),
 	} {
 		if _, err := sign.Read([]byte(data), apples); step(err) != "envelope-format" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// many is an envelope of well-spelt signatures, each with a keyid of its own.
+func many(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"keyid":"%d","sig":"%s"}`, i, base64.StdEncoding.EncodeToString(make([]byte, 64)))
+	}
+	return `{"payload":"","payloadType":"` + string(apples) + `","signatures":[` + strings.Join(list, ",") + `]}`
 }
 
 // Red when: Seal takes a key twice, the zero key, or no purpose.

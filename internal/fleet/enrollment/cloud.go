@@ -54,6 +54,14 @@ type Document struct {
 	Signature []byte `json:"signature"`
 }
 
+// maxDocument is the most bytes of a document, and of its signature.
+const maxDocument = 64 << 10
+
+// small says whether d, which may be none, is no larger than a document can be.
+func (d *Document) small() bool {
+	return d == nil || len(d.Text) <= maxDocument && len(d.Signature) <= maxDocument
+}
+
 // machine is what is read of a document; clouds put more into it.
 type machine struct {
 	Instance string `json:"instanceId"`

@@ -31,6 +31,7 @@ package enrollment
 
 import (
 	"encoding/base64"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ const (
 	refused          = "/refused/"
 	maxBox           = 63 - 1 - autoDigits // bytes of a prefix, so that the name behind it fits
 )
+
+// hexID is what the id of an invitation looks like.
+var hexID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // Invitation is what a box, or several, may come in by.
 type Invitation struct {
@@ -104,6 +108,9 @@ func (i Invitation) check() error {
 				return err
 			}
 		}
+	}
+	if err := roster.CheckLabel(i.Label); err != nil {
+		return err
 	}
 	switch {
 	case i.Schema != invitationSchema:
@@ -268,10 +275,28 @@ func ReadRequest(data []byte, enrollment string) (Asked, error) {
 		return Asked{}, err
 	}
 	asked := Asked{r, e}
-	if r.Schema != requestSchema || asked.Enrollment() != enrollment {
+	switch {
+	case !asked.small():
+		return Asked{}, problem.Refusal("identity-format", "What stands under the enrollment %s names no box or no invitation, or is too large.", enrollment)
+	case r.Schema != requestSchema || asked.Enrollment() != enrollment:
 		return Asked{}, problem.Refusal("identity-format", "What stands under the enrollment %s is the identity of another.", enrollment)
 	}
 	return asked, nil
+}
+
+// small says whether a request has names where they should be, and no document beyond
+// what a cloud writes: they are repeated in answers and logs, whoever wrote them.
+func (a Asked) small() bool {
+	return a.Document.small() && hexID.MatchString(a.Invitation) && roster.CheckName("box", a.Box) == nil
+}
+
+// Prove says whether the machine wrote a that was invited by i and has the key that a
+// names. Before that it is anybody's word, and is not answered.
+func (a Asked) Prove(i Invitation) error {
+	if _, err := a.envelope.Verify(i.PublicKey, a.PublicKey); err != nil {
+		return problem.Refusal("identity-signature", "The request is not signed by the invitation's key and by the box's own.").Because(err)
+	}
+	return nil
 }
 
 // Enrollment is what the row of the box will be called.
@@ -283,8 +308,8 @@ func (a Asked) Evidence() string { return a.PublicKey.ID() }
 // Admit checks a request against the invitation that it names, at a time, and says
 // what the box comes in as. Whether the invitation is used up, the roster says.
 func (i Invitation) Admit(a Asked, at time.Time) (roster.Admission, error) {
-	if _, err := a.envelope.Verify(i.PublicKey, a.PublicKey); err != nil {
-		return roster.Admission{}, problem.Refusal("identity-signature", "The request is not signed by the invitation's key and by the box's own.").Because(err)
+	if err := a.Prove(i); err != nil {
+		return roster.Admission{}, err
 	}
 	switch {
 	case a.Invitation != i.ID || a.Bucket != i.Bucket:

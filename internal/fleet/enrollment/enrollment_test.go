@@ -368,3 +368,22 @@ func FuzzParseToken(f *testing.F) {
 		}
 	})
 }
+
+// Red when: what anybody may write in a request is let into answers and logs, or makes
+// the console write where its words say.
+func TestARequestHasNames(t *testing.T) {
+	i, k := invite(t, plain())
+	for what, change := range map[string]func(*enrollment.Invitation, *enrollment.Document){
+		"a box":         func(i *enrollment.Invitation, _ *enrollment.Document) { i.Box = "\x1b[2J" },
+		"an invitation": func(i *enrollment.Invitation, _ *enrollment.Document) { i.ID += "/refused/" + i.ID },
+		"a document":    func(_ *enrollment.Invitation, d *enrollment.Document) { d.Text = make([]byte, 64<<10+1) },
+	} {
+		j, d := i, enrollment.Document{Text: []byte{}, Signature: []byte{}}
+		change(&j, &d)
+		r, data, err := enrollment.NewRequest(j, k, evidence, &d)
+		must(t, err)
+		if _, err := enrollment.ReadRequest(data, roster.EnrollmentOf(r.Invitation, evidence.Public().ID())); step(err) != "identity-format" || len(err.Error()) > 200 {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -60,6 +60,14 @@ func CheckName(what, text string) error {
 	return problem.New(problem.Usage, what, "%q is no name of a %s: 1 to 63 lower-case letters, digits, and hyphens between them. Nothing was changed.", text, what)
 }
 
+// CheckLabel refuses what may not be shown beside a name.
+func CheckLabel(text string) error {
+	if isLabel(text) {
+		return nil
+	}
+	return problem.New(problem.Usage, "label", "A label has at most %d bytes, and no control characters. Nothing was changed.", maxText)
+}
+
 // checker keeps the first complaint.
 type checker struct{ err error }
 

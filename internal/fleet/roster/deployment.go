@@ -163,6 +163,9 @@ func (r *Roster) ConfigureRegion(region, label string, limit time.Duration, at t
 	if err := CheckName("region", region); err != nil {
 		return err
 	}
+	if err := CheckLabel(label); err != nil {
+		return err
+	}
 	if limit < time.Millisecond || limit > time.Hour {
 		return problem.New(problem.Usage, "request-limit", "The limit of a request is between a millisecond and an hour. Nothing was changed.")
 	}

@@ -219,8 +219,8 @@ func (r *Roster) SetGroup(id, group string) error {
 
 // SetLabel says what people call a box.
 func (r *Roster) SetLabel(id, label string) error {
-	if !isLabel(label) {
-		return problem.New(problem.Usage, "label", "A label has at most %d bytes, and no control characters. Nothing was changed.", maxText)
+	if err := CheckLabel(label); err != nil {
+		return err
 	}
 	return r.set(id, label, func(b *Box) *string { return &b.Label })
 }

@@ -139,12 +139,17 @@ func (s *Store) restored(ctx context.Context, v *Version) (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
+	missing := broken("what revision %d was restored over is not there", v.Revision)
 	for _, key := range keys {
 		if strings.HasSuffix(key.String(), "."+v.PrevSHA256+".json") {
-			return s.entry(ctx, key, v.PrevSHA256)
+			before, err := s.entry(ctx, key, v.PrevSHA256)
+			if err == nil {
+				return before, nil
+			}
+			missing = missing.Because(err) // maybe a copy, under a name that is not its own
 		}
 	}
-	return nil, broken("what revision %d was restored over is not there", v.Revision)
+	return nil, missing
 }
 
 // entry reads and verifies one version of the log.
@@ -163,6 +168,9 @@ func (s *Store) entry(ctx context.Context, key bucket.Key, digest string) (*Vers
 	}
 	if v.Digest != digest {
 		return nil, broken("%s holds other bytes than its name says", key)
+	}
+	if own, err := logKey(v.Revision, v.Digest); err != nil || own != key {
+		return nil, broken("%s is a copy of revision %d under another name", key, v.Revision)
 	}
 	return v, nil
 }

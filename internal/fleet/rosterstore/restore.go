@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/internal/bucket"
@@ -11,22 +12,30 @@ import (
 	"holdfast/internal/sign"
 )
 
-// Candidates are the versions in the log that can be restored, the newest first:
-// those that can be verified, whether they ever were the roster or not.
-func (s *Store) Candidates(ctx context.Context) ([]*Version, error) {
+// Candidates gives the versions in the log that can be restored to each, the newest
+// first, until it returns false: those that can be verified, whether they ever were the
+// roster or not.
+func (s *Store) Candidates(ctx context.Context, each func(*Version) bool) error {
 	keys, err := s.bucket.List(ctx, logPrefix)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var found []*Version
-	for i := len(keys) - 1; i >= 0; i-- {
-		_, rest, _ := strings.Cut(keys[i].String(), ".")
-		if v, err := s.entry(ctx, keys[i], strings.TrimSuffix(rest, ".json")); err == nil {
-			found = append(found, v)
+	for _, key := range slices.Backward(keys) {
+		_, rest, _ := strings.Cut(key.String(), ".")
+		v, err := s.entry(ctx, key, strings.TrimSuffix(rest, ".json"))
+		switch {
+		case err != nil && problem.KindOf(err) != problem.Refused:
+			return err // it may be a version, and the highest
+		case err == nil && !each(v):
+			return nil
 		}
 	}
-	return found, nil
+	return nil
 }
+
+// mostAbove is the highest revision that a restored roster can be put above. There are
+// more, which are for what is written after it.
+const mostAbove = 1 << 32
 
 // Restore makes the contents of an old version, one of [Store.Candidates], the roster
 // again: signed by the root key, over whatever stands there, and under a revision
@@ -36,17 +45,19 @@ func (s *Store) Candidates(ctx context.Context) ([]*Version, error) {
 // What a box's work is bound to moves as the contents move. Every change after the
 // old version is undone, quarantines too.
 func (s *Store) Restore(ctx context.Context, root sign.Key, old *Version, above uint64) (*Version, error) {
+	if above > mostAbove {
+		return nil, problem.New(problem.Usage, "above", "No fleet has a revision above %d; %d would leave none to go on with. Nothing was changed.", mostAbove, above)
+	}
 	highest, _, err := s.memory.Highest()
 	if err != nil {
 		return nil, err
 	}
-	candidates, err := s.Candidates(ctx)
-	if err != nil {
-		return nil, err
-	}
 	revision := max(above, highest, old.Revision)
-	for _, c := range candidates {
+	if err := s.Candidates(ctx, func(c *Version) bool {
 		revision = max(revision, c.Revision)
+		return false // the first is the highest
+	}); err != nil {
+		return nil, err
 	}
 	v := &Version{Roster: old.Clone(), Restored: true}
 	v.Follow(old.Digest, freshWrites(revision+1), revision+1, s.now())
@@ -58,7 +69,10 @@ func (s *Store) Restore(ctx context.Context, root sign.Key, old *Version, above 
 	if err := s.replace(ctx, logging{s.bucket, c}, data); err != nil {
 		return nil, err
 	}
-	return v, s.learn(v)
+	if err := s.learn(v); err != nil {
+		return nil, unremembered(v.Revision, err)
+	}
+	return v, nil
 }
 
 // freshWrites are the writes that a restored roster names: it goes on from none.

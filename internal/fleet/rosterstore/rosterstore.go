@@ -166,7 +166,21 @@ func (s *Store) swap(ctx context.Context, c *swap, change bucket.Change[*Version
 		return nil, err
 	}
 	// A crash here: the version is the roster, and the next read remembers it.
-	return done.Value, s.learn(done.Value)
+	if err := s.learn(done.Value); err != nil {
+		return nil, unremembered(done.Revision, err)
+	}
+	return done.Value, nil
+}
+
+// unremembered is the error of a write that took effect and could not be remembered.
+// What stood in the way may say that nothing was built on it, which is not so.
+func unremembered(revision uint64, err error) error {
+	step := stepOf(err)
+	if step == "" {
+		step = "memory-unwritten"
+	}
+	return problem.New(problem.KindOf(err), step, "The roster of revision %d was written, as it was asked for, and could not be remembered here.", revision).
+		WithHint("do not do it again: holdfast fleet log shows it; see that the home can be written").Because(err)
 }
 
 // swap is one update: how versions become bytes in it.

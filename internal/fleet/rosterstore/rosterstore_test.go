@@ -364,7 +364,8 @@ func TestARestoredRosterIsAboveAllThatWereSeen(t *testing.T) {
 	if _, err := s.Read(t.Context()); step(err) != "roster-rollback" {
 		t.Fatal(err)
 	}
-	candidates, err := s.Candidates(t.Context())
+	var candidates []*rosterstore.Version
+	err := s.Candidates(t.Context(), func(v *rosterstore.Version) bool { candidates = append(candidates, v); return true })
 	if err != nil || len(candidates) != 4 || candidates[0].Revision != 4 {
 		t.Fatalf("%v, %v", candidates, err)
 	}
