@@ -144,15 +144,16 @@ func (r *run) fleetRestore() *cobra.Command {
 		Short: "Make an old version of the roster good again, by the root key in this home",
 		Long: `Make an old version of the roster good again, by the root key in this home. It is written
 under a revision that is above all that this home has verified and that the log has;
-if a box or another console has verified more, --above says how much. Every change
-after that version is undone, quarantines too.`,
+if a box or another console has verified more, --above says how much. What was changed
+after that version is undone, but for what protects: boxes that came in since stay in,
+and those that were quarantined or retired stay so.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := operatorOnly("restore the roster"); err != nil {
 				return err
 			}
 			if !yes {
-				return problem.Refusal("not-confirmed", "This undoes every change after the version %s: boxes that were quarantined or retired since are as they were, and those that came in since are gone. Nothing was changed.", clipped(args[0], 80)).
+				return problem.Refusal("not-confirmed", "This undoes what was changed after the version %s: roles, labels, holds, consoles, regions, the floor. Boxes that came in since stay in, and those that were quarantined or retired stay so. Nothing was changed.", clipped(args[0], 80)).
 					WithHint("look at it with holdfast fleet log --candidates, and say it again with --yes")
 			}
 			return r.write(cmd, "restore the roster", func(c *fleet.Console) (fleet.Written, error) {

@@ -60,8 +60,8 @@ func lookAt(t *testing.T, what, page string) {
 
 // Every page, with every text that tries to be more: labels, which people write; what
 // machines say of themselves, which nobody has verified; and what is asked for.
-// Red when: a template writes a text past its escaping, or rowOf, askingOf or versionOf
-// leaves out plain.Text.
+// Red when: a template writes a text past its escaping, rowOf or versionOf leaves out
+// plain.Text, or the name in a request is shown that is none.
 func TestNoTextOfTheFleetBecomesMoreThanText(t *testing.T) {
 	t.Parallel()
 	s, c := begin(t, "walls")
@@ -93,7 +93,12 @@ func TestNoTextOfTheFleetBecomesMoreThanText(t *testing.T) {
 	}
 	page := s.page("/desk/fleet")
 	lookAt(t, "who asked", page)
-	wants(t, page, "Asking to come in", "&lt;img src=x onerror=alert(1)&gt;")
+	// A machine that calls itself what no box is called is told apart by its place, and
+	// its word for itself is repeated nowhere.
+	wants(t, page, "Asking to come in", "names no box or no invitation")
+	if strings.Contains(page, "alert(1)") {
+		t.Error("the name that a machine gave itself is on the page")
+	}
 }
 
 // pretend writes the request of a machine that calls itself name, as whoever can write

@@ -106,3 +106,26 @@ func (s *step) kept() {
 		s.must(ok, "region %s is gone", id)
 	}
 }
+
+// Keep takes over from newer what no restoring of an older version may undo: rows
+// stay, with all that is never taken back in them. A box that came in since is still
+// in, a retired one retired, one in quarantine stays there until somebody readmits it,
+// and no binding that a quarantine ended comes back.
+func (r *Roster) Keep(newer *Roster) {
+	for enrollment, is := range newer.Boxes {
+		b, ok := r.Boxes[enrollment]
+		if !ok {
+			b = is
+		}
+		b.State = max(b.State, is.State)
+		b.QuarantineRevision = max(b.QuarantineRevision, is.QuarantineRevision)
+		if len(is.LossIDs) > len(b.LossIDs) {
+			b.LossIDs = slices.Clone(is.LossIDs)
+		}
+		if is.CensusPublicKey != "" {
+			b.CensusPublicKey = is.CensusPublicKey
+		}
+		r.Boxes[enrollment] = b
+		delete(r.EnrollmentAttempts, enrollment)
+	}
+}

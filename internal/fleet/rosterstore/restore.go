@@ -42,8 +42,8 @@ const mostAbove = 1 << 32
 // above each that this party has verified or finds in the log, and above the one that
 // is given: the highest that any box reports.
 //
-// What a box's work is bound to moves as the contents move. Every change after the
-// old version is undone, quarantines too.
+// What was changed after the old version is undone, but for what [roster.Roster.Keep]
+// takes over from the newest version in the log: no box comes back by it.
 func (s *Store) Restore(ctx context.Context, root sign.Key, old *Version, above uint64) (*Version, error) {
 	if above > mostAbove {
 		return nil, problem.New(problem.Usage, "above", "No fleet has a revision above %d; %d would leave none to go on with. Nothing was changed.", mostAbove, above)
@@ -52,14 +52,16 @@ func (s *Store) Restore(ctx context.Context, root sign.Key, old *Version, above 
 	if err != nil {
 		return nil, err
 	}
-	revision := max(above, highest, old.Revision)
+	newest := old
 	if err := s.Candidates(ctx, func(c *Version) bool {
-		revision = max(revision, c.Revision)
+		newest = c
 		return false // the first is the highest
 	}); err != nil {
 		return nil, err
 	}
+	revision := max(above, highest, newest.Revision)
 	v := &Version{Roster: old.Clone(), Restored: true}
+	v.Keep(newest.Roster)
 	v.Follow(old.Digest, freshWrites(revision+1), revision+1, s.now())
 	c := &swap{store: s, key: root}
 	data, err := c.seal(v, purposeRestore)

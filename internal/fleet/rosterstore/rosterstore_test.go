@@ -401,6 +401,42 @@ func TestARestoredRosterIsAboveAllThatWereSeen(t *testing.T) {
 	}
 }
 
+// Red when: Restore takes over nothing of the newest version: a box that was retired
+// is active again, and what a quarantine ended goes on.
+func TestRestoringBringsNoBoxBack(t *testing.T) {
+	f := begin(t)
+	s := f.party()
+	f.update(s, func(r *roster.Roster) error { return r.Enroll(admission("box-2"), hex("b", 64), noon) })
+	old, err := s.Read(t.Context())
+	must(t, err)
+	enrollment, _, _ := old.Live("box-1")
+	was, _ := old.Actor(enrollment)
+	f.update(s, func(r *roster.Roster) error { return r.SetRole("box-1", "gpu") })
+	f.update(s, func(r *roster.Roster) error { return r.Quarantine("box-1", "loss-1") })
+	f.update(s, func(r *roster.Roster) error { return r.Retire("box-2") })
+	f.update(s, func(r *roster.Roster) error { return r.Enroll(admission("box-3"), hex("c", 64), noon) })
+	v, err := s.Restore(t.Context(), f.root, old, 0)
+	must(t, err)
+	is, _ := v.Actor(enrollment)
+	_, one, _ := v.Live("box-1")
+	_, _, two := v.Live("box-2")
+	_, _, three := v.Live("box-3")
+	if one.State != roster.Quarantined || one.Role != "" || two || !three || len(v.Boxes) != 3 {
+		t.Errorf("box-1 %+v, box-2 live %v, box-3 live %v, %d rows", one, two, three, len(v.Boxes))
+	}
+	if was.Binding.Stamp().Current(is.Binding) {
+		t.Error("what was installed before the quarantine is current again")
+	}
+	if v := f.update(s, func(r *roster.Roster) error { return r.Readmit("box-1") }); roster.SameBinding(was, actor(v, enrollment)) {
+		t.Error("readmission brings the old binding back")
+	}
+}
+
+func actor(v *rosterstore.Version, enrollment string) roster.Actor {
+	a, _ := v.Actor(enrollment)
+	return a
+}
+
 // Red when: what a memory says is passed over because it cannot be read.
 func TestADamagedMemoryBelievesNothing(t *testing.T) {
 	f := begin(t)
