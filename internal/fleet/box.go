@@ -49,6 +49,16 @@ func Join(ctx context.Context, h Home, text string, d *enrollment.Document) (Joi
 	}
 	id := enrollment.ID(t.Key.Public())
 	p := place{Schema: placeSchema, Store: h.athome(t.Store), Bucket: t.Bucket, Root: t.Root, Invitation: id, Enrollment: roster.EnrollmentOf(id, evidence.Public().ID())}
+	// Looked at first: a word that is good for nothing does not bind the machine.
+	if err := p.look(ctx, h, func(one *party, v *rosterstore.Version) error {
+		if _, in := v.Boxes[p.Enrollment]; in {
+			return nil
+		}
+		_, err := one.invitation(ctx, v)
+		return err
+	}); err != nil {
+		return Joined{}, err
+	}
 	if err := p.create(folder); err != nil {
 		return Joined{}, err
 	}
@@ -108,6 +118,22 @@ func openBox(h Home) (*box, error) {
 	return &box{*p}, nil
 }
 
+// invitation is the one that a machine came by.
+func (p *party) invitation(ctx context.Context, v *rosterstore.Version) (enrollment.Invitation, error) {
+	key, err := enrollment.Key(p.place.Invitation)
+	if err != nil {
+		return enrollment.Invitation{}, err
+	}
+	data, err := get(ctx, p.bucket, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = problem.Refusal("invitation-unknown", "There is no such invitation in the store. Nothing was changed.")
+	}
+	if err != nil {
+		return enrollment.Invitation{}, err
+	}
+	return enrollment.ReadInvitation(data, v.Roster)
+}
+
 // ask writes the box's identity, if it is not there.
 func (b *box) ask(ctx context.Context, invitation, evidence sign.Key, d *enrollment.Document) error {
 	v, err := b.roster.Read(ctx)
@@ -117,18 +143,7 @@ func (b *box) ask(ctx context.Context, invitation, evidence sign.Key, d *enrollm
 	if _, in := v.Boxes[b.place.Enrollment]; in {
 		return nil
 	}
-	key, err := enrollment.Key(b.place.Invitation)
-	if err != nil {
-		return err
-	}
-	data, err := get(ctx, b.bucket, key)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = problem.Refusal("invitation-unknown", "There is no such invitation in the store. Nothing was changed.")
-	}
-	if err != nil {
-		return err
-	}
-	i, err := enrollment.ReadInvitation(data, v.Roster)
+	i, err := b.invitation(ctx, v)
 	if err != nil {
 		return err
 	}

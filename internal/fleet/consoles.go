@@ -107,13 +107,14 @@ func JoinConsole(ctx context.Context, h Home, text string) (At, error) {
 	if err != nil {
 		return At{}, err
 	}
-	v, err := p.look(ctx, h)
-	if err != nil {
+	if err := p.look(ctx, h, func(_ *party, v *rosterstore.Version) error {
+		if c, in := v.Consoles[t.Console]; !in || c.PublicKey != key.Public().String() {
+			return problem.Refusal("console-unknown", "The fleet has no console %s with the key of this home. Nothing was changed.", t.Console).
+				WithHint("holdfast fleet console key says the key; give it to holdfast fleet console enroll")
+		}
+		return nil
+	}); err != nil {
 		return At{}, err
-	}
-	if c, in := v.Consoles[t.Console]; !in || c.PublicKey != key.Public().String() {
-		return At{}, problem.Refusal("console-unknown", "The fleet has no console %s with the key of this home. Nothing was changed.", t.Console).
-			WithHint("holdfast fleet console key says the key; give it to holdfast fleet console enroll")
 	}
 	if err := p.create(d); err != nil {
 		return At{}, err
@@ -124,7 +125,7 @@ func JoinConsole(ctx context.Context, h Home, text string) (At, error) {
 		return At{}, err
 	}
 	defer c.Close()
-	v, err = c.roster.Read(ctx)
+	v, err := c.roster.Read(ctx)
 	if err != nil {
 		return At{}, err
 	}
@@ -145,22 +146,26 @@ func parseConsoleToken(text string) (consoleToken, error) {
 }
 
 // look reads the roster of a place that is not yet written down, with a memory that is
-// forgotten again.
-func (p place) look(ctx context.Context, h Home) (*rosterstore.Version, error) {
+// forgotten again, and shows it to see.
+func (p place) look(ctx context.Context, h Home, see func(*party, *rosterstore.Version) error) error {
 	scratch, err := os.MkdirTemp("", "holdfast-look-")
 	if err != nil {
-		return nil, problem.New(problem.Failed, "home", "No temporary folder can be made: %s. Nothing was changed.", problem.Words(err)).Because(err)
+		return problem.New(problem.Failed, "home", "No temporary folder can be made: %s. Nothing was changed.", problem.Words(err)).Because(err)
 	}
 	defer os.RemoveAll(scratch)
 	d, err := durable.OpenDir(scratch)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer d.Close()
 	one := &party{home: h, place: p, dir: d}
 	defer one.Close()
 	if err := one.open(); err != nil {
-		return nil, err
+		return err
 	}
-	return one.roster.Read(ctx)
+	v, err := one.roster.Read(ctx)
+	if err != nil {
+		return err
+	}
+	return see(one, v)
 }

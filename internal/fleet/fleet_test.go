@@ -316,6 +316,27 @@ func TestABeginningThatWasCutOffIsGoneOnWith(t *testing.T) {
 	}
 }
 
+// Red when: Join writes down where a machine belongs before it has looked whether its
+// word is good for anything.
+func TestAWordThatIsGoodForNothingBindsNoMachine(t *testing.T) {
+	away, lost := begin(t)
+	gone := invite(t, lost, enrollment.Invitation{Box: "box-1"}, time.Hour)
+	must(t, os.Rename(away.Bucket, away.Bucket+"-away"))
+	h, c := begin(t)
+	voided := invite(t, c, enrollment.Invitation{Box: "box-1"}, time.Hour)
+	must(t, os.RemoveAll(filepath.Join(h.Bucket, "control/invitations")))
+	m := homeIn(t.TempDir())
+	for name, word := range map[string]string{"a store that is gone": gone, "an invitation that is gone": voided} {
+		if j, err := fleet.Join(t.Context(), m, word, nil); err == nil {
+			t.Errorf("%s: %+v", name, j)
+		}
+	}
+	c = open(t, h)
+	if in, err := join(t, c, m, invite(t, c, enrollment.Invitation{Box: "box-1"}, time.Hour)); err != nil || in.State != "active" {
+		t.Errorf("the next word: %+v, %v", in, err)
+	}
+}
+
 // Red when: a machine that belongs to one fleet asks another.
 func TestAMachineBelongsToOneFleet(t *testing.T) {
 	_, c := begin(t)
