@@ -42,8 +42,7 @@ func Credentials(t *testing.T) {
 // ends it with the test. It says where it listens: http, a host and a port.
 // Several may share one folder, as machines share a file system. It must be on a
 // file system with extended attributes, which hold the versions: kept beside the
-// objects (--sidecar) they are not changed in one step with them, and updates that
-// were acknowledged get lost.
+// objects (--sidecar), updates that were acknowledged got lost now and then.
 func Gateway(t *testing.T, folder string) string {
 	t.Helper()
 	program := gatewayProgram(t)
