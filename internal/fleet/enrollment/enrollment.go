@@ -212,7 +212,7 @@ func ParseToken(text string) (Token, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(rest)
 	var t token
 	if err == nil {
-		err = canon.Decode(raw, &t)
+		err = decode(raw, &t, bad.Step)
 	}
 	if err != nil || len(t.Seed) != 32 || t.Store == "" || len(t.Bucket) != 32 {
 		return Token{}, bad.Because(err)
