@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -132,30 +131,11 @@ func stands(s fleet.Shown) string {
 func pinned(facts []fleet.Fact) string {
 	var list []string
 	for _, f := range facts {
-		if value := factText(f.Name, f.Value); value != "" {
-			list = append(list, factName(f.Name)+" "+value)
+		if value := fleet.Clip(fleet.FactText(f.Name, f.Value)); value != "" {
+			list = append(list, fleet.FactName(f.Name)+" "+value)
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-func factName(name string) string {
-	if name == "request_limit_ns" {
-		return "request limit"
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(name, "_sha256"), "_", " ")
-}
-
-// factText is the value of a fact for people, empty for one that says nothing.
-func factText(name string, value any) string {
-	if ns, ok := value.(int64); ok && name == "request_limit_ns" {
-		return time.Duration(ns).String()
-	}
-	text := fmt.Sprint(value)
-	if len(text) >= 32 { // a digest or the like
-		text = text[:12] + "…"
-	}
-	return plain.Text(text)
 }
 
 // movedBy is which step last moved the binding of a box, and what came after it.
@@ -166,7 +146,7 @@ func movedBy(s fleet.Shown) string {
 	var facts []string
 	for _, f := range s.Moved.Facts {
 		if f.From != nil {
-			facts = append(facts, fmt.Sprintf("%s %s → %s", factName(f.Name), orNone(factText(f.Name, f.From)), orNone(factText(f.Name, f.To))))
+			facts = append(facts, fmt.Sprintf("%s %s → %s", fleet.FactName(f.Name), orNone(fleet.Clip(fleet.FactText(f.Name, f.From))), orNone(fleet.Clip(fleet.FactText(f.Name, f.To)))))
 		}
 	}
 	what := strings.Join(facts, ", ")

@@ -81,7 +81,7 @@ func factsOf(s fleet.Shown) []fact {
 	for _, f := range s.Facts {
 		was, changed := from[f.Name]
 		value := factText(f.Name, f.Value)
-		list = append(list, fact{factName(f.Name), value, cut(value) != value, changed, was})
+		list = append(list, fact{fleet.FactName(f.Name), value, fleet.Clip(value) != value, changed, was})
 	}
 	return list
 }

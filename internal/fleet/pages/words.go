@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -60,25 +59,8 @@ func stale(a fleet.At, now time.Time) string {
 // short is how a digest is shown in a list.
 func short(digest string) string { return plain.Text(digest[:min(12, len(digest))]) }
 
-// factName is a fact's name in words.
-func factName(name string) string {
-	if name == "request_limit_ns" {
-		return "request limit"
-	}
-	return plain.Text(strings.ReplaceAll(strings.TrimSuffix(name, "_sha256"), "_", " "))
-}
-
 // factText is a fact's value for people.
-func factText(name string, value any) string {
-	text := fmt.Sprint(value)
-	if ns, ok := value.(int64); ok && name == "request_limit_ns" {
-		text = time.Duration(ns).String()
-	}
-	if text == "" {
-		return "none"
-	}
-	return plain.Text(text)
-}
+func factText(name string, value any) string { return orNone(fleet.FactText(name, value)) }
 
 // change is a fact that a step changed.
 type change struct{ Name, From, To string }
@@ -89,18 +71,10 @@ func changesOf(s *fleet.Step) []change {
 	var list []change
 	for _, f := range s.Facts {
 		if f.From != nil {
-			list = append(list, change{factName(f.Name), cut(factText(f.Name, f.From)), cut(factText(f.Name, f.To))})
+			list = append(list, change{fleet.FactName(f.Name), fleet.Clip(factText(f.Name, f.From)), fleet.Clip(factText(f.Name, f.To))})
 		}
 	}
 	return list
-}
-
-// cut is the beginning of a digest and the like.
-func cut(s string) string {
-	if len(s) < 32 {
-		return s
-	}
-	return s[:12] + "…"
 }
 
 // scope is what a hold is about, in words.
