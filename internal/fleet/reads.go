@@ -43,7 +43,7 @@ type At struct {
 func at(v *rosterstore.Version) At {
 	writer := v.Signer
 	if v.Restored {
-		writer = "root"
+		writer = roster.RootName
 	}
 	return At{v.Revision, v.WrittenAt, writer}
 }

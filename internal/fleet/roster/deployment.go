@@ -196,11 +196,17 @@ func (r *Roster) SetHome(region string) error {
 	return nil
 }
 
+// RootName stands in lists in the place of a console where the root key signed.
+const RootName = "root"
+
 // EnrollConsole is the third phase: a console with its key and its grant, which
 // whoever signs the roster has verified.
 func (r *Roster) EnrollConsole(console, public, grant string, at time.Time) error {
 	if err := CheckName("console", console); err != nil {
 		return err
+	}
+	if console == RootName {
+		return problem.New(problem.Usage, "console", "No console can be called %s: that is how a roster is put down that the root key restored. Nothing was changed.", RootName)
 	}
 	for id, c := range r.Consoles {
 		switch {

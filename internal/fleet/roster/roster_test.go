@@ -346,6 +346,7 @@ func TestWritersRefuseAndChangeNothing(t *testing.T) {
 		"another hold under a key":  {hold("held", roster.All()), "operation-conflict"},
 		"another console's hold":    {func(r *roster.Roster) error { return r.ReleaseHold("held", "second") }, "hold-elsewhere"},
 		"a console's name, another": {func(r *roster.Roster) error { return r.EnrollConsole("main", hex("9", 64), "{}", noon) }, "console-taken"},
+		"a console called root":     {func(r *roster.Roster) error { return r.EnrollConsole("root", hex("9", 64), "{}", noon) }, "console"},
 		"a console's key, another":  {func(r *roster.Roster) error { return r.EnrollConsole("third", hex("1", 64), "{}", noon) }, "console-taken"},
 	} {
 		r := begin(t)
