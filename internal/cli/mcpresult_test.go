@@ -76,7 +76,7 @@ func TestAnAgentReturnsTheResultOfItsOwnAttempt(t *testing.T) {
 		failed := toolCall(t, s, "roadmap_result", args, &a)
 		return a, failed
 	}
-	before := said(t, "--home", home, "roadmap", "log", "base")
+	before := said(t, "--home", home, "roadmap", "export") // unlike the log, it does not say when it was looked at
 	for want, change := range map[string]map[string]any{
 		"refused at result-attempt: \"\"":    {"attempt": nil}, // and none is around it
 		"refused at result-attempt: No":      {"attempt": "0123456789abcdef"},
@@ -100,7 +100,7 @@ func TestAnAgentReturnsTheResultOfItsOwnAttempt(t *testing.T) {
 	if _, failed := returned(other, map[string]any{"attempt": nil}); !strings.Contains(failed, `refused at result-attempt: "a7"`) {
 		t.Errorf("the attempt around it: %q", failed)
 	}
-	if after := said(t, "--home", home, "roadmap", "log", "base"); after != before {
+	if after := said(t, "--home", home, "roadmap", "export"); after != before {
 		t.Errorf("what was refused is there:\n%s", after)
 	}
 	for _, outcome := range []string{"appended", "already_present"} {
