@@ -125,7 +125,9 @@ func (c *Checker) OneOf(member, text string, words ...string) {
 	c.Must(false, "%s is %.80q, which is none of %s", member, text, strings.Join(words, ", "))
 }
 
-func control(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 }
+func control(r rune) bool {
+	return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029
+}
 
 // isHex says whether text is n lower-case hexadecimal digits.
 func isHex(text string, n int) bool {
