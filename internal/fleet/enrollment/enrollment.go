@@ -32,12 +32,12 @@ package enrollment
 import (
 	"encoding/base64"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"holdfast/internal/bucket"
 	"holdfast/internal/canon"
+	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/problem"
 	"holdfast/internal/sign"
@@ -143,7 +143,7 @@ func Key(id string) (bucket.Key, error) { return bucket.ParseKey(Invitations + i
 
 // Seal signs the invitation by the console whose it is.
 func (i Invitation) Seal(console sign.Key) ([]byte, error) {
-	return seal(purposeInvitation, i, console)
+	return document.Seal(purposeInvitation, i, console)
 }
 
 // ReadInvitation reads an invitation that one of the consoles of r signed.
@@ -153,30 +153,16 @@ func ReadInvitation(data []byte, r *roster.Roster) (Invitation, error) {
 		return Invitation{}, err
 	}
 	var i Invitation
-	if err := decode(e.Claimed(), &i, "invitation-format"); err != nil {
+	if err := document.Decode(e.Claimed(), &i, "invitation-format"); err != nil {
 		return Invitation{}, err
 	}
-	if err := verifyConsole(e, r, i.Console); err != nil {
+	if err := document.ByConsole(e, r, i.Console); err != nil {
 		return Invitation{}, err
 	}
 	if i.Bucket != r.Bucket || i.ID != ID(i.PublicKey) {
 		return Invitation{}, problem.Refusal("invitation-format", "The invitation is that of another fleet, or not the one that its name says.")
 	}
 	return i, i.check()
-}
-
-// verifyConsole believes an envelope that the console called name signed.
-func verifyConsole(e sign.Envelope, r *roster.Roster, name string) error {
-	c, ok := r.Consoles[name]
-	if !ok {
-		return problem.Refusal("console-unknown", "It is signed in the name of %q, which is no console of the fleet.", name)
-	}
-	public, err := sign.ParsePublic(c.PublicKey)
-	if err != nil {
-		return err
-	}
-	_, err = e.Verify(public)
-	return err
 }
 
 // Token is what an invited machine is given. It is a secret until it is used.
@@ -212,7 +198,7 @@ func ParseToken(text string) (Token, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(rest)
 	var t token
 	if err == nil {
-		err = decode(raw, &t, bad.Step)
+		err = document.Decode(raw, &t, bad.Step)
 	}
 	if err != nil || len(t.Seed) != 32 || t.Store == "" || len(t.Bucket) != 32 {
 		return Token{}, bad.Because(err)
@@ -234,7 +220,7 @@ type Request struct {
 // invitation i. The same invitation and key make the same bytes.
 func NewRequest(i Invitation, invitation, evidence sign.Key, d *Document) (Request, []byte, error) {
 	r := Request{requestSchema, i.Bucket, i.ID, i.NameFor(evidence.Public()), evidence.Public(), d}
-	data, err := seal(purposeRequest, r, invitation, evidence)
+	data, err := document.Seal(purposeRequest, r, invitation, evidence)
 	return r, data, err
 }
 
@@ -271,7 +257,7 @@ func ReadRequest(data []byte, enrollment string) (Asked, error) {
 		return Asked{}, err
 	}
 	var r Request
-	if err := decode(e.Claimed(), &r, "identity-format"); err != nil {
+	if err := document.Decode(e.Claimed(), &r, "identity-format"); err != nil {
 		return Asked{}, err
 	}
 	asked := Asked{r, e}
@@ -345,7 +331,7 @@ type Refusal struct {
 // NewRefusal is the signed answer to a, by a console of the fleet.
 func NewRefusal(a Asked, why error, console string, key sign.Key, at time.Time) ([]byte, error) {
 	p := problem.From(why, "The request cannot be admitted.")
-	return seal(purposeRefusal, Refusal{refusalSchema, a.Bucket, a.Enrollment(), console, p.Step, p.Reason, p.Hint, at.UTC().Truncate(time.Millisecond)}, key)
+	return document.Seal(purposeRefusal, Refusal{refusalSchema, a.Bucket, a.Enrollment(), console, p.Step, p.Reason, p.Hint, at.UTC().Truncate(time.Millisecond)}, key)
 }
 
 // ReadRefusal reads the answer to the request of an enrollment, which a console of r
@@ -356,10 +342,10 @@ func ReadRefusal(data []byte, r *roster.Roster, enrollment string) error {
 		return err
 	}
 	var f Refusal
-	if err := decode(e.Claimed(), &f, "refusal-format"); err != nil {
+	if err := document.Decode(e.Claimed(), &f, "refusal-format"); err != nil {
 		return err
 	}
-	if err := verifyConsole(e, r, f.Console); err != nil {
+	if err := document.ByConsole(e, r, f.Console); err != nil {
 		return err
 	}
 	if f.Schema != refusalSchema || f.Bucket != r.Bucket || f.Enrollment != enrollment {
@@ -384,24 +370,4 @@ func Refused(keys []bucket.Key) map[string]bool {
 		}
 	}
 	return found
-}
-
-func seal(p sign.Purpose, v any, keys ...sign.Key) ([]byte, error) {
-	payload, err := canon.Encode(v)
-	if err != nil {
-		return nil, err
-	}
-	return sign.Seal(p, payload, keys...)
-}
-
-// decode reads a document that has one spelling.
-func decode(payload []byte, v any, step string) error {
-	err := canon.Decode(payload, v)
-	if err == nil {
-		if again, failed := canon.Encode(v); failed != nil || !slices.Equal(again, payload) {
-			return problem.Refusal(step, "The document is not spelt canonically.")
-		}
-		return nil
-	}
-	return problem.Refusal(step, "The document cannot be read: %s.", problem.Words(err)).Because(err)
 }

@@ -4,12 +4,31 @@
 // was written down before anything was done to stop the instance ([Target]), by one of
 // four constructors, all of which take what they say of the authority from that fence.
 // A console believes it after [Verify] has found every check to hold.
+//
+// The numeral in a receipt, directory_revision, is text: the fence's roster revision in
+// decimal. The binding stands beside it, for those who know of bindings; who does not
+// can verify all else. Neither is ever taken for the other.
+//
+// The object is evidence/ENROLLMENT/INSTANCE/INCARNATION-OPERATION.json ([Key]), written
+// once, by the box. The same fence and the same facts make the same bytes.
 package receipt
 
 import (
-	"time"
+	"strconv"
+	"strings"
 
+	"holdfast/internal/bucket"
+	"holdfast/internal/canon"
+	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/roster"
+	"holdfast/internal/sign"
+)
+
+const (
+	purpose sign.Purpose = "application/vnd.holdfast.receipt.v1+json"
+
+	stepReceipt = "receipt-format"
+	stepTarget  = "fence-format"
 )
 
 // Schema names the format of a receipt's bytes.
@@ -19,6 +38,43 @@ const Schema = "holdfast-receipt/1"
 type Ref struct {
 	Key    string `json:"key"`
 	SHA256 string `json:"sha256"`
+}
+
+// RefTo is where data is kept under key.
+func RefTo(key bucket.Key, data []byte) Ref { return Ref{key.String(), document.SHA256(data)} }
+
+// Is says whether data are the bytes that r means.
+func (r Ref) Is(data []byte) bool { return r.SHA256 == document.SHA256(data) }
+
+// Operation is that of the receipt of an incarnation that stands under r, or empty.
+func (r Ref) Operation(enrollment, instance string, incarnation uint64) string {
+	rest, under := strings.CutPrefix(r.Key, prefix(enrollment, instance, incarnation))
+	operation, is := strings.CutSuffix(rest, suffix)
+	if !under || !is {
+		return ""
+	}
+	return operation
+}
+
+// Check complains to c unless r is the place of a receipt of an incarnation.
+func (r Ref) Check(c *document.Checker, enrollment, instance string, incarnation uint64) {
+	operation := r.Operation(enrollment, instance, incarnation)
+	c.Must(document.IsOperation(operation), "the receipt's key is %.200q, which is none of %s, incarnation %d", r.Key, instance, incarnation)
+	c.Digest("the receipt's digest", r.SHA256)
+}
+
+// Key is where the receipt of a fence is.
+func Key(t Target) (bucket.Key, error) {
+	if err := t.Check(); err != nil {
+		return bucket.Key{}, err
+	}
+	return bucket.ParseKey(prefix(t.Enrollment, t.Instance, t.Incarnation) + t.Operation + suffix)
+}
+
+const suffix = ".json"
+
+func prefix(enrollment, instance string, incarnation uint64) string {
+	return "evidence/" + enrollment + "/" + instance + "/" + strconv.FormatUint(incarnation, 10) + "-"
 }
 
 // Target is a fence: what is to be stopped, and on what authority. It is durable before
@@ -36,64 +92,47 @@ type Target struct {
 	RosterRevision uint64 `json:"roster_revision"`
 }
 
-// Made says by which of the constructors a receipt was made.
-type Made string
+// Check refuses a fence that no receipt could be made from.
+func (t Target) Check() error {
+	c := document.Checker{Step: stepTarget}
+	t.check(&c)
+	return c.Err()
+}
 
-const (
-	Normal        Made = "normal"         // the box saw it end
-	Recovered     Made = "recovered"      // the box went on with a fence after a crash, and saw it end
-	NamespaceGone Made = "namespace-gone" // same boot, and the recorded init is gone
-	NoProcess     Made = "no-process"     // another boot of the same machine, or nothing was ever started
-)
+func (t Target) check(c *document.Checker) {
+	c.Operation("operation", t.Operation)
+	c.Names("box_id", t.BoxID)
+	c.ID("enrollment", t.Enrollment)
+	c.Names("instance", t.Instance)
+	c.Count("incarnation", t.Incarnation)
+	c.Count("session", t.Session)
+	c.Stamp("binding", t.Binding)
+	c.Count("roster_revision", t.RosterRevision)
+}
 
-// Proof is why nothing of the instance is alive.
-//
-//sumtype:decl
-type Proof interface{ proof() }
+// Encode is the fence as a journal keeps it: canonical JSON.
+func (t Target) Encode() ([]byte, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	return canon.Encode(t)
+}
 
-type (
-	// Namespace: its init, process PID since Start, ended; the kernel ends every member of the
-	// namespace before.
-	Namespace struct{ PID, Start, Inode uint64 }
-	// Weak: all descendants that could be found were ended. One that hid is not excluded.
-	Weak struct{ PID, Start uint64 }
-	// Reboot: it ran in another boot of the same machine, whose box session the box holds.
-	Reboot struct{ Machine, Was, Boot, Session string }
-	// NothingStarted: the box never let a process of it start, and never will.
-	NothingStarted struct{}
-)
+// Decode reads what [Target.Encode] wrote.
+func Decode(data []byte) (Target, error) {
+	var t Target
+	if err := document.Decode(data, &t, stepTarget); err != nil {
+		return Target{}, err
+	}
+	return t, t.Check()
+}
 
-func (Namespace) proof()      {}
-func (Weak) proof()           {}
-func (Reboot) proof()         {}
-func (NothingStarted) proof() {}
-
-// Exit is how the instance's first process ended.
-//
-//sumtype:decl
-type Exit interface{ exit() }
-
-type (
-	// Exited with a status.
-	Exited struct{ Status int }
-	// Signalled: ended by a signal.
-	Signalled struct{ Signal int }
-	// Unknown: nobody was there to see, or nothing ran. It is neither success nor failure.
-	Unknown struct{ Why string }
-)
-
-func (Exited) exit()    {}
-func (Signalled) exit() {}
-func (Unknown) exit()   {}
-
-// Receipt is the proof that an incarnation of an instance has ended.
-type Receipt struct {
-	Bucket string
-	Target
-	Made      Made
-	Proof     Proof
-	Exit      Exit
-	Isolation string // what kept the work away from the home: "namespace" or "none"
-	Result    string // the work's own word about its result; empty where it said none
-	StoppedAt time.Time
+// Same says whether t and other are the same stop under the same authority. When the
+// roster was last read plays no part: who asks again gets the fence that stands.
+func (t Target) Same(other Target) bool {
+	if !t.Binding.Same(other.Binding) {
+		return false
+	}
+	t.RosterRevision = other.RosterRevision
+	return t == other
 }
