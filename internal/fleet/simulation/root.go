@@ -15,7 +15,7 @@ type root struct {
 	session    int
 	superseded bool
 	old        bool // its journal is an old copy
-	pinned     roster.Pinned
+	pinned     roster.Stamp
 	acts       []*running
 }
 
@@ -35,7 +35,7 @@ func (w *World) startRoot() {
 		return
 	}
 	w.lives++
-	r := &root{life: w.lives, pinned: actor.Binding.Pin(), old: w.journal.generation < w.session.generation}
+	r := &root{life: w.lives, pinned: actor.Binding.Stamp(), old: w.journal.generation < w.session.generation}
 	w.session.id++
 	w.session.generation = max(w.session.generation, w.journal.generation)
 	r.session = w.session.id
@@ -224,7 +224,7 @@ func (w *World) check(site intent.Site, s intent.Subject) intent.Event {
 	if w.bug == LaunchUnchecked && site == intent.AtLaunch {
 		return intent.Allowed{}
 	}
-	a := intent.Authority{Roster: w.roster, Enrollment: enrollment, Pinned: w.root.pinned}
+	a := intent.Authority{Roster: w.roster, Enrollment: enrollment, Installer: w.root.pinned}
 	if c, ok := w.claims[s.Instance]; ok {
 		a.Claim = &c
 	}

@@ -261,3 +261,42 @@ func (Gone) event()        {}
 func (Undecided) event()   {}
 func (Done) event()        {}
 func (Again) event()       {}
+
+// Name is what an effect of an act is called: where a crash is made in tests, and what a
+// log says. Each place at which something durable or external is done has its own.
+func Name(k Kind, e Effect) string {
+	name := string(k) + "."
+	switch e := e.(type) {
+	case Check:
+		return name + "check-" + string(e.At)
+	case Match:
+		return name + "match"
+	case Commit:
+		return name + "commit-" + string(e.Row.Phase)
+	case Raise:
+		return name + "raise"
+	case Spawn:
+		return name + "spawn"
+	case Release:
+		return name + "release"
+	case Find:
+		return name + "find"
+	case Drop:
+		return name + "drop"
+	case Look:
+		return name + "look"
+	case End:
+		return name + "end"
+	case CommitReceipt:
+		return name + "commit-receipt"
+	case Put:
+		return name + "put"
+	case Answer:
+		return name + "answer-" + order.Phase(e.Answer)
+	case Pause:
+		return name + "pause"
+	case Finished:
+		return name + "finished"
+	}
+	panic("intent: an effect without a name")
+}

@@ -12,9 +12,9 @@ type Authority struct {
 	Roster     *roster.Roster
 	Enrollment string
 	Claim      *claim.Claim // nil: the instance has none
-	// Pinned is the binding that the agent started with. An order that reaches root by an
-	// agent which does not know the box's present binding installs nothing.
-	Pinned roster.Pinned
+	// Installer is what the agent that handed the order on was bound to when it started.
+	// One that does not know the box's present binding installs nothing.
+	Installer roster.Stamp
 	// Floor is why the floor that is in force keeps this box from starting anything;
 	// nil where it does not.
 	Floor *Denied
@@ -42,7 +42,7 @@ func Judge(at Site, s Subject, a Authority, here []Installation) Event {
 		return Denied{"box-" + actor.State.String(), "The box " + actor.BoxID + " is " + actor.State.String() + ", and starts nothing new."}
 	case !s.Stamp.Current(actor.Binding):
 		return Moved{Was: s.Stamp.String(), Now: actor.Binding.String(), Facts: fmt.Sprintf("the box was bound to %.12s then, and is to %.12s now", s.Stamp, actor.Binding)}
-	case at == AtInventory && !s.Stamp.Since(a.Pinned):
+	case at == AtInventory && !a.Installer.Current(actor.Binding):
 		return Denied{"agent-pinned", "The box's agent started under another binding than the box has now, and installs nothing more. Nothing was started."}
 	case a.Roster.Publication != "" && a.Roster.FloorSHA256 == "":
 		return Denied{"floor-announced", "The floor " + a.Roster.Publication + " is announced and not fixed yet. Nothing was started."}
