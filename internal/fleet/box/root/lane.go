@@ -1,0 +1,160 @@
+package root
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"holdfast/internal/fleet/box/intent"
+	"holdfast/internal/problem"
+)
+
+// lane is the acts of one instance, which run one after the other.
+type lane struct {
+	mu    sync.Mutex
+	tasks []*task // the first is under way
+	wake  chan struct{}
+}
+
+// task is an act and what goes with it.
+type task struct {
+	record
+	act   intent.Act
+	gate  *gate  // of a shim that waits
+	pause string // why nothing can be done now
+}
+
+func (l *lane) poke() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lane) first() *task {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.tasks) == 0 {
+		return nil
+	}
+	return l.tasks[0]
+}
+
+// stopWaits says whether a stop waits behind the first.
+func (l *lane) stopWaits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.tasks[1:], func(t *task) bool { return t.Kind == intent.KindStop })
+}
+
+// next drops the first, and puts again in its place at the end where it is not nil.
+func (l *lane) next(again *task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tasks = l.tasks[1:]
+	if again != nil {
+		l.tasks = append(l.tasks, again)
+	}
+}
+
+// add puts a task into its instance's lane, unless one of the same operation is there.
+func (r *Root) add(ctx context.Context, t *task) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ending {
+		return problem.New(problem.Failed, "root-ending", "The box's root is about to end. Nothing was changed.").WithHint("ask again in a moment")
+	}
+	l, ok := r.lanes[t.Instance]
+	if !ok {
+		l = &lane{wake: make(chan struct{}, 1)}
+		r.lanes[t.Instance] = l
+		r.work.Go(func() { r.drive(ctx, l) })
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, is := range l.tasks {
+		if is.Operation == t.Operation {
+			return nil
+		}
+	}
+	l.tasks = append(l.tasks, t)
+	l.poke()
+	return nil
+}
+
+// drive runs the acts of a lane until ctx is done: the step under way is finished.
+func (r *Root) drive(ctx context.Context, l *lane) {
+	for ctx.Err() == nil {
+		t := l.first()
+		if t == nil {
+			select {
+			case <-ctx.Done():
+			case <-l.wake:
+			}
+			continue
+		}
+		r.step(ctx, l, t)
+	}
+	if t := l.first(); t != nil && t.gate != nil {
+		t.gate.close()
+	}
+}
+
+// step does one effect of the first act of a lane.
+func (r *Root) step(ctx context.Context, l *lane, t *task) {
+	e := t.act.Next()
+	name := intent.Name(t.Kind, e)
+	switch e := e.(type) {
+	case intent.Finished:
+		l.next(nil)
+		r.said()
+		return
+	case intent.Pause:
+		r.pause(ctx, l, t, e.Why)
+		return
+	default:
+	}
+	failpoint(name + ":before")
+	// A step that was begun is finished, whoever wants this root to end.
+	ev := r.do(context.WithoutCancel(ctx), t, e)
+	failpoint(name + ":after")
+	r.Log.Debug("step", "operation", t.Operation, "instance", t.Instance, "did", name, "came", ev)
+	t.act = t.act.After(ev)
+	r.said()
+}
+
+// pause waits until it is worth trying again. A launch that can do nothing now does not
+// keep a stop waiting: it goes behind, and is gone on with from its row.
+func (r *Root) pause(ctx context.Context, l *lane, t *task, why string) {
+	if t.pause != why {
+		r.mu.Lock()
+		t.pause = why
+		r.tell()
+		r.mu.Unlock()
+		r.Log.Warn("waits", "operation", t.Operation, "instance", t.Instance, "why", why)
+	}
+	launch, is := t.act.(intent.Launch)
+	if is && l.stopWaits() {
+		if t.gate != nil {
+			t.gate.drop()
+			t.gate = nil
+		}
+		var again *task
+		if row := launch.Row(); row.Phase != intent.Ordered {
+			again = &task{record: t.record, act: intent.Resume(row)}
+		}
+		l.next(again)
+		if again == nil || l.first() != again {
+			return
+		}
+	}
+	r.wait(ctx, l.wake)
+	t.act = t.act.After(intent.Again{})
+}
+
+// said wakes who waits for a change of the status.
+func (r *Root) said() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell()
+}
