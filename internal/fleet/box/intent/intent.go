@@ -134,7 +134,8 @@ type (
 	// Spawn starts the shim of a launch, which waits at its gate. Comes to Waiting or
 	// NotSpawned.
 	Spawn struct{ Launch uint64 }
-	// Release lets it through. Comes to Went or NeverWent.
+	// Release lets it through. Comes to Went, NeverWent or, where the program of the work
+	// cannot be started at all, NotSpawned.
 	Release struct{}
 	// Find looks for the shim that an earlier root started, whose gate ended with that root:
 	// comes to Went, NeverWent or Undecided.

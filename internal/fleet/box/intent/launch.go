@@ -137,6 +137,7 @@ func (l Launch) After(e Event) Act {
 	case Moved:
 		return l.refuse(l.moved(e))
 	case NotSpawned:
+		l.waiting = nil
 		return l.refuse(e.Step, e.Reason)
 	case Allowed:
 		l.allow(now.(Check).At)

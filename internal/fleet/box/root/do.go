@@ -98,7 +98,7 @@ func (r *Root) unable(t *task) *intent.Denied {
 	case r.ability.proof != proofNamespace && !r.AllowWeak:
 		return &intent.Denied{Step: "proof-weak", Reason: "A stop could be proved only weakly on this box: " + r.ability.why + ". Nothing was started."}
 	}
-	return r.ability.as(r.Config)
+	return asRoot(r.Config)
 }
 
 // match compares the order of a stop with the inventory, record to record.

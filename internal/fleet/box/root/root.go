@@ -26,6 +26,7 @@ import (
 	"holdfast/internal/bucket"
 	"holdfast/internal/durable"
 	"holdfast/internal/fleet/box/intent"
+	"holdfast/internal/fleet/box/shim"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/fleet/rosterstore"
@@ -36,7 +37,6 @@ import (
 // Config is what a root works with.
 type Config struct {
 	Dir        *durable.Dir // the box's folder
-	Path       string       // the same
 	Home       string       // the home, which the work does not see
 	Store      bucket.Store
 	Roster     *rosterstore.Store
@@ -61,14 +61,18 @@ type Root struct {
 	Config
 	book     *book
 	lock     *durable.Lock
-	machine  machine
+	folder   *durable.Dir // root/ in the box's folder
+	host     *shim.Host
+	machine  shim.Machine
 	ability  ability
+	life     context.Context // ends when this root is to end
 	patience time.Duration // between two tries of what cannot be done now
 
 	mu      sync.Mutex
 	session standing
 	lanes   map[string]*lane
-	changed chan struct{} // closed and made anew at each change of what Status says
+	exits   map[incarnationOf]string // of what was seen to end
+	changed chan struct{}            // closed and made anew at each change of what Status says
 	ending  bool
 
 	work sync.WaitGroup
@@ -95,7 +99,7 @@ type standing struct {
 
 // Open takes the lock of the box's folder, opens the journal, and finds what an earlier
 // root left. Nothing is done of it before Serve.
-func Open(c Config) (*Root, error) {
+func Open(ctx context.Context, c Config) (*Root, error) {
 	folder, err := c.Dir.MakeSub("root", 0o700)
 	if err != nil {
 		return nil, err
@@ -109,10 +113,10 @@ func Open(c Config) (*Root, error) {
 		}
 		return nil, err
 	}
-	r := &Root{Config: c, lock: lock, lanes: map[string]*lane{}, changed: make(chan struct{}), patience: time.Second}
+	r := &Root{Config: c, folder: folder, lock: lock, host: shim.NewHost(c.Dir), lanes: map[string]*lane{}, exits: map[incarnationOf]string{}, changed: make(chan struct{}), patience: time.Second}
 	r.session = standing{mode: Starting, why: "the store was not asked yet"}
-	if r.machine, err = readMachine(); err == nil {
-		r.ability = probe(c)
+	if r.machine, err = r.host.Machine(); err == nil {
+		r.ability = probe(ctx, r.host)
 		r.book, err = openBook(folder)
 	}
 	if err != nil {
@@ -127,6 +131,7 @@ func Open(c Config) (*Root, error) {
 func (r *Root) Close() {
 	r.book.close()
 	r.lock.Release()
+	r.folder.Close()
 }
 
 // Serve takes the session and goes on with what was left, until ctx is done. Then it ends
@@ -137,6 +142,9 @@ func (r *Root) Serve(ctx context.Context) error {
 	}
 	r.begin(ctx)
 	<-ctx.Done()
+	r.mu.Lock()
+	r.ending = true // no lane is begun any more
+	r.mu.Unlock()
 	r.work.Wait()
 	return nil
 }
@@ -209,7 +217,7 @@ func (r *Root) takeSession(ctx context.Context) standing {
 		return standing{mode: Starting, why: problem.Words(err)}
 	}
 	mine := order.Session{
-		Schema: order.SessionSchema, Bucket: r.Bucket, Enrollment: r.Enrollment, ID: randomID(), MachineID: r.machine.id, BootID: r.machine.boot,
+		Schema: order.SessionSchema, Bucket: r.Bucket, Enrollment: r.Enrollment, ID: randomID(), MachineID: r.machine.ID, BootID: r.machine.Boot,
 		RosterRevision: v.Revision, Version: r.Version, Proof: r.ability.proof, ProofWhy: r.ability.why, Isolation: r.ability.isolation,
 		StartedAt: r.Now().UTC().Truncate(time.Millisecond),
 	}
