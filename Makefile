@@ -25,10 +25,15 @@ ARGS   ?=
 # Enumerations of other people have members that are none of our business.
 FOREIGN := ^(reflect|go/|golang\.org/|net/|os|io/|syscall|encoding/|image/|github\.com/)
 
-.PHONY: build run check test long smoke bench clean format lint cross unit race perm browser images tools s3
+.PHONY: shim build run check test long smoke bench clean format lint cross unit race perm browser images tools s3
+
+# The program that watches over work on a box. It is embedded, so all that compiles
+# comes after it.
+shim:
+	scripts/build-shim
 
 # Without cgo: one static file, which also starts faster.
-build:
+build: shim
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 # The desk on a home with a few booths: make run ARGS='--listen 127.0.0.1:0'.
@@ -39,13 +44,13 @@ run: build
 check: lint cross unit
 
 # Everything. Go's own summary comes last.
-test: tools lint cross race perm smoke
+test: shim tools lint cross race perm smoke
 	go test -count=1 -timeout 20m -tags browser $$(go list ./... | grep -vxFf <($(RACED) | grep -v browsertest))
 
 # What takes minutes: each fuzz test, archives over 4 GiB, the plan through many
 # faulty remotes and under many writers, and the tests of what crashes again and
 # again.
-long: s3
+long: shim s3
 	scripts/fuzz 30s
 	go test -tags long -timeout 20m -run Long ./internal/roadmap/carrier
 	go test -tags long -run 4GiB ./internal/booth/folder
@@ -55,7 +60,7 @@ long: s3
 smoke: build
 	scripts/smoke
 
-bench:
+bench: shim
 	go run ./bench
 
 clean:
@@ -66,7 +71,7 @@ clean:
 format:
 	$(TOOL) gofumpt -w $(SOURCE)
 
-lint:
+lint: shim
 	@unformatted=$$($(TOOL) gofumpt -l $(SOURCE)); \
 		test -z "$$unformatted" || { echo "not formatted (make format):" $$unformatted >&2; exit 1; }
 	go vet ./...
@@ -77,12 +82,12 @@ lint:
 	@dead=$$($(TOOL) deadcode -test -tags browser,perm,long ./...); \
 		test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
 
-cross:
+cross: shim
 	GOOS=linux GOARCH=amd64 go build ./...
 	GOOS=linux GOARCH=arm64 go build ./...
 	GOOS=darwin GOARCH=arm64 go build ./...
 
-unit: s3
+unit: shim s3
 	go test ./...
 
 # The packages that start goroutines, in their code or in their tests. Each test is
@@ -92,20 +97,20 @@ unit: s3
 # bucket in a folder is raced by the suite of all stores alone, for the same reason.
 RACED = grep -rlE '^\s*go |\.Go\(' --include='*.go' $(SOURCE) | xargs -n1 dirname | sort -u | sed 's,^,holdfast/,' | grep -vx holdfast/internal/cli
 
-race: s3
+race: shim s3
 	go test -race -timeout 20m $$($(RACED))
 	go test -race -run Agent ./internal/cli
 	go test -race -run AStore ./internal/bucket/dirbucket
 
 # What root is allowed proves nothing: these tests fail at uid 0.
-perm:
+perm: shim
 	scripts/test-perm
 
-browser:
+browser: shim
 	go test -count=1 -timeout 20m -tags browser ./internal/browsertest
 
 # The pictures in docs/images, from the running program.
-images:
+images: shim
 	HOLDFAST_README_IMAGES=$(CURDIR)/docs/images go test -count=1 -tags browser -run Readme ./internal/browsertest
 
 tools: s3

@@ -121,6 +121,10 @@ func (d *Dir) Reopen() (*Dir, error) {
 	return other, nil
 }
 
+// File is d's folder, open once more, to be handed to a child process. It is closed by the
+// caller.
+func (d *Dir) File() (*os.File, error) { return d.reopen() }
+
 // Name is the path that d was opened with, for messages only.
 func (d *Dir) Name() string { return d.file.Name() }
 
