@@ -232,7 +232,7 @@ func TestADeskForEverybodyNeedsALogin(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.invalid:0"} {
 		c := &config.Config{Home: home, Listen: listen, BasePath: "/", Login: config.LoginOpen, TTL: 1}
-		err := Up(context.Background(), c, io.Discard, func(Serving) error { t.Error("serves"); return io.EOF })
+		err := Up(context.Background(), c, Build{}, io.Discard, func(Serving) error { t.Error("serves"); return io.EOF })
 		refusedAt(t, listen, err, "login", "Nothing was started")
 		if _, err := os.Lstat(home); !os.IsNotExist(err) {
 			t.Errorf("%s: made a home: %v", listen, err)

@@ -41,7 +41,7 @@ const maxStreams = 1024
 
 // Up serves the desk until ctx is done. serving is called once, when requests
 // are answered. What can be told beforehand is refused before anything is made.
-func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Serving) error) error {
+func Up(ctx context.Context, c *config.Config, b Build, log io.Writer, serving func(Serving) error) error {
 	if err := checkExposure(c); err != nil {
 		return err
 	}
@@ -95,6 +95,7 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 	}
 	ctx, end := context.WithCancel(ctx)
 	watching, sweeping, planned, answered, fleeting := h.watch(ctx), h.sweep(ctx), h.planned(ctx), h.answered(ctx), h.fleeting(ctx)
+	boxed := h.boxed(ctx, b)
 	defer func() {
 		end()
 		<-watching
@@ -102,6 +103,7 @@ func Up(ctx context.Context, c *config.Config, log io.Writer, serving func(Servi
 		<-planned
 		<-answered
 		<-fleeting
+		<-boxed
 	}()
 	return web.Serve(ctx, ln, site, web.ServeConfig{Log: h.log})
 }

@@ -20,7 +20,7 @@ func (r *run) box() *cobra.Command {
 		Use:   "box",
 		Short: "This machine, as a box of a fleet",
 	}
-	cmd.AddCommand(r.boxJoin(), r.boxStatus())
+	cmd.AddCommand(r.boxJoin(), r.boxStatus(), r.boxRoot(), r.boxAgent(), r.boxIntents(), r.boxReceipts())
 	return cmd
 }
 

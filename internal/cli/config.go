@@ -44,7 +44,10 @@ func (r *run) config() *cobra.Command {
 // settingFlags gives a command a flag for each setting that has one.
 func settingFlags(cmd *cobra.Command) {
 	for _, s := range config.Settings {
-		if s.Flag != "" {
+		switch {
+		case s.Flag != "" && s.Switch:
+			cmd.Flags().Bool(s.Flag, false, fmt.Sprintf("%s (%s, %s)", s.Doc, s.Env, s.Key))
+		case s.Flag != "":
 			cmd.Flags().String(s.Flag, s.Default, fmt.Sprintf("%s (%s, %s)", s.Doc, s.Env, s.Key))
 		}
 	}

@@ -26,7 +26,7 @@ a console it also answers the boxes that ask to come into the fleet.`,
 			if err != nil {
 				return err
 			}
-			return app.Up(cmd.Context(), c, r.err, r.serving)
+			return app.Up(cmd.Context(), c, build(), r.err, r.serving)
 		},
 	}
 	settingFlags(cmd)

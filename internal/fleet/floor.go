@@ -146,35 +146,41 @@ func (c *Console) Floor(ctx context.Context) (InForce, error) {
 }
 
 // floorOf is the floor that v names. What v says of it is returned beside an error.
-func (c *Console) floorOf(ctx context.Context, v *rosterstore.Version) (InForce, error) {
-	in := InForce{Publication: v.Publication, SHA256: v.FloorSHA256, At: at(v)}
-	if v.FloorSHA256 == "" {
-		return in, nil
+func (c *Console) floorOf(ctx context.Context, v *rosterstore.Version) (in InForce, err error) {
+	in = InForce{Publication: v.Publication, SHA256: v.FloorSHA256, At: at(v)}
+	in.Floor, err = c.readFloor(ctx, v.Roster)
+	return in, err
+}
+
+// readFloor reads the floor that r names, nil where it names none.
+func (p *party) readFloor(ctx context.Context, r *roster.Roster) (*Floor, error) {
+	if r.FloorSHA256 == "" {
+		return nil, nil
 	}
-	key, err := floorKey(v.Publication)
+	key, err := floorKey(r.Publication)
 	if err != nil {
-		return in, err
+		return nil, err
 	}
-	data, err := get(ctx, c.bucket, key)
+	data, err := get(ctx, p.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = problem.Refusal("floor-absent", "The floor %s that the roster names is not in the store.", v.Publication)
+		err = problem.Refusal("floor-absent", "The floor %s that the roster names is not in the store.", r.Publication)
 	}
 	if err != nil {
-		return in, err
+		return nil, err
 	}
 	e, err := sign.Read(data, purposeFloor)
 	if err != nil {
-		return in, err
+		return nil, err
 	}
 	sum := sha256.Sum256(e.Claimed())
-	if hex.EncodeToString(sum[:]) != v.FloorSHA256 {
-		return in, problem.Refusal("floor-digest", "The floor %s in the store is not the one that the roster names.", v.Publication)
+	if hex.EncodeToString(sum[:]) != r.FloorSHA256 {
+		return nil, problem.Refusal("floor-digest", "The floor %s in the store is not the one that the roster names.", r.Publication)
 	}
 	// The roster is signed, and names these very bytes: whose signature they have
 	// beside it says no more.
 	f, err := ParseFloor(e.Claimed())
-	if err == nil {
-		in.Floor = &f
+	if err != nil {
+		return nil, err
 	}
-	return in, err
+	return &f, nil
 }

@@ -155,6 +155,7 @@ type party struct {
 	dir    *durable.Dir
 	bucket bucket.Store
 	roster *rosterstore.Store
+	memory *rosterstore.Memory
 	close  []func()
 }
 
@@ -195,7 +196,8 @@ func (p *party) open() error {
 	}
 	p.close = append(p.close, done)
 	p.bucket = store
-	p.roster = rosterstore.New(store, rosterstore.Trust{Root: p.place.Root, Bucket: p.place.Bucket}, rosterstore.NewMemory(memory))
+	p.memory = rosterstore.NewMemory(memory)
+	p.roster = rosterstore.New(store, rosterstore.Trust{Root: p.place.Root, Bucket: p.place.Bucket}, p.memory)
 	return nil
 }
 

@@ -76,6 +76,15 @@ type Config struct {
 	TrashTTL time.Duration
 	// LogLevel is what the log holds: this level and above.
 	LogLevel slog.Level
+	// BoxUser is whom work on this box runs as, empty for the user who runs the box.
+	BoxUser string
+	// BoxAllowRoot lets work on this box run as uid 0.
+	BoxAllowRoot bool
+	// BoxAllowWeak lets work start on this box though its stop could be proved only
+	// weakly.
+	BoxAllowWeak bool
+	// NoBox says that up does not serve the box that the home may be.
+	NoBox bool
 	// URL is the server that commands talk to instead of the folder; nil for none.
 	URL *url.URL
 	// Token is the credential that commands show to that server.
@@ -114,6 +123,7 @@ type Setting struct {
 	Default string
 	Secret  bool // never printed
 	List    bool // a list of texts in the file
+	Switch  bool // true or false
 	Doc     string
 	set     func(*Config, string) error
 }
@@ -175,6 +185,26 @@ var Settings = []Setting{
 		set: func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) },
 	},
 	{
+		Key: "box.off", Env: "HOLDFAST_NO_BOX", Flag: "no-box", Default: "false", Switch: true,
+		Doc: "leave the box that the home may be alone",
+		set: func(c *Config, v string) error { return setSwitch(&c.NoBox, v) },
+	},
+	{
+		Key: "box.user", Env: "HOLDFAST_BOX_USER", Default: "",
+		Doc: "whom work on this box runs as, where the box runs as uid 0; empty: the user who runs the box",
+		set: func(c *Config, v string) error { c.BoxUser = v; return nil },
+	},
+	{
+		Key: "box.allow_root", Env: "HOLDFAST_BOX_ALLOW_ROOT", Default: "false", Switch: true,
+		Doc: "let work on this box run as uid 0",
+		set: func(c *Config, v string) error { return setSwitch(&c.BoxAllowRoot, v) },
+	},
+	{
+		Key: "box.allow_weak", Env: "HOLDFAST_BOX_ALLOW_WEAK", Default: "false", Switch: true,
+		Doc: "let work start on this box though its stop could be proved only weakly",
+		set: func(c *Config, v string) error { return setSwitch(&c.BoxAllowWeak, v) },
+	},
+	{
 		Env: "HOLDFAST_URL",
 		Doc: "server that commands talk to instead of the folder",
 		set: setURL,
@@ -229,6 +259,14 @@ func setLogin(c *Config, v string) error {
 		}
 	}
 	return fmt.Errorf("it is open or required")
+}
+
+func setSwitch(to *bool, v string) error {
+	if v != "true" && v != "false" {
+		return fmt.Errorf("it is true or false")
+	}
+	*to = v == "true"
+	return nil
 }
 
 func setTTL(c *Config, v string) (err error) {

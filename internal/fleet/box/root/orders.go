@@ -21,7 +21,8 @@ const LocalPrefix = "box-"
 func (r *Root) Take(ctx context.Context, data []byte, installer roster.Stamp) (operation string, err error) {
 	v, err := r.Roster.Read(ctx)
 	if err != nil {
-		return "", err
+		// Whatever is wrong with the roster is no answer to this order.
+		return "", problem.New(problem.Failed, "roster-unread", "The roster cannot be read: %s. Nothing was started or stopped.", problem.Words(err)).Because(err)
 	}
 	o, err := order.Read(data, v.Roster)
 	if err != nil {

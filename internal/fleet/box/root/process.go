@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"holdfast/internal/durable"
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/box/shim"
-	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/receipt"
 	"holdfast/internal/problem"
 )
@@ -50,8 +50,8 @@ func (g *gate) drop() {
 
 // identified is a shim's identity as the journal has it: where its folder is, and who it is.
 type identified struct {
-	Folder string          `json:"folder"`
-	Shim   shim.Identity   `json:"shim"`
+	Folder string        `json:"folder"`
+	Shim   shim.Identity `json:"shim"`
 }
 
 // spawn starts the shim of a launch, and brings it to its gate.
@@ -90,7 +90,7 @@ func (r *Root) toGate(ctx context.Context, t *task) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := r.launch(t, work)
+	l, err := r.launch(t, filepath.Join(r.Path, instancesFolder, t.Instance, strconv.FormatUint(t.Incarnation, 10), workFolder))
 	if err == nil {
 		var w *shim.Waiting
 		if w, err = r.host.Start(ctx, dir, l); err == nil {
@@ -117,17 +117,17 @@ func (r *Root) incarnation(instance string, n uint64) (*durable.Dir, error) {
 }
 
 // launch is the work as a shim is told it.
-func (r *Root) launch(t *task, work *durable.Dir) (shim.Launch, error) {
+func (r *Root) launch(t *task, work string) (shim.Launch, error) {
 	w := t.Work
 	l := shim.Launch{
-		Argv: w.Command, Dir: w.Dir, Home: r.Home, Keep: []string{work.Name()}, Terminal: w.TTY,
+		Argv: w.Command, Dir: w.Dir, Home: r.Home, Keep: []string{work}, Terminal: w.TTY,
 		Limits: shim.Limits(w.Limits), Grace: defaultGrace, AllowWeak: r.AllowWeak,
 	}
 	if l.Dir == "" {
-		l.Dir = work.Name()
+		l.Dir = work
 	}
 	env := map[string]string{
-		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": work.Name(), "LANG": "C.UTF-8",
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": work, "LANG": "C.UTF-8",
 		"HOLDFAST_INSTANCE": t.Instance, "HOLDFAST_INCARNATION": strconv.FormatUint(t.Incarnation, 10), "HOLDFAST_BOX": t.BoxID,
 	}
 	maps.Copy(env, w.Env)
@@ -140,7 +140,7 @@ func (r *Root) launch(t *task, work *durable.Dir) (shim.Launch, error) {
 	}
 	l.User = who
 	if who != nil {
-		err = os.Chown(work.Name(), int(who.UID), int(who.GID))
+		err = os.Chown(work, int(who.UID), int(who.GID))
 	}
 	return l, err
 }
@@ -256,8 +256,7 @@ func (r *Root) recorded(instance string, incarnation uint64) (shim.Found, *durab
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := r.host.Attach(dir, who.Shim)
-	return found, dir, err
+	return r.host.Attach(dir, who.Shim), dir, nil
 }
 
 // look says whether anything of an incarnation is alive.

@@ -9,21 +9,21 @@ import (
 
 // record is an act as the journal keeps it, with what of its order it needs.
 type record struct {
-	Kind        intent.Kind    `json:"kind"`
-	Operation   string         `json:"operation"`
-	BoxID       string         `json:"box_id"`
-	Instance    string         `json:"instance"`
-	Incarnation uint64         `json:"incarnation"`
-	Session     uint64         `json:"session"`
-	Stamp       roster.Stamp   `json:"stamp"`
-	Installer   roster.Stamp   `json:"installer,omitzero"` // of a launch
-	Phase       intent.Phase   `json:"phase"`
-	Launch      uint64         `json:"launch"`
-	Refused     *refused       `json:"refused,omitempty"`
-	Receipt     *receipt.Ref   `json:"receipt,omitempty"`
-	Work        *order.Work    `json:"work,omitempty"`
-	GraceNS     int64          `json:"grace_ns"`
-	Local       bool           `json:"local"` // ordered on the box itself: nobody is answered
+	Kind        intent.Kind  `json:"kind"`
+	Operation   string       `json:"operation"`
+	BoxID       string       `json:"box_id"`
+	Instance    string       `json:"instance"`
+	Incarnation uint64       `json:"incarnation"`
+	Session     uint64       `json:"session"`
+	Stamp       roster.Stamp `json:"stamp"`
+	Installer   roster.Stamp `json:"installer,omitzero"` // of a launch
+	Phase       intent.Phase `json:"phase"`
+	Launch      uint64       `json:"launch"`
+	Refused     *refused     `json:"refused,omitempty"`
+	Receipt     *receipt.Ref `json:"receipt,omitempty"`
+	Work        *order.Work  `json:"work,omitempty"`
+	GraceNS     int64        `json:"grace_ns"`
+	Local       bool         `json:"local"` // ordered on the box itself: nobody is answered
 }
 
 // refused is [order.Refused] as it is written.

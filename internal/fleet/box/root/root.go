@@ -37,6 +37,7 @@ import (
 // Config is what a root works with.
 type Config struct {
 	Dir        *durable.Dir // the box's folder
+	Path       string       // its absolute path, as the work sees its own folder inside
 	Home       string       // the home, which the work does not see
 	Store      bucket.Store
 	Roster     *rosterstore.Store
@@ -66,7 +67,7 @@ type Root struct {
 	machine  shim.Machine
 	ability  ability
 	life     context.Context // ends when this root is to end
-	patience time.Duration // between two tries of what cannot be done now
+	patience time.Duration   // between two tries of what cannot be done now
 
 	mu      sync.Mutex
 	session standing
@@ -117,7 +118,7 @@ func Open(ctx context.Context, c Config) (*Root, error) {
 	r.session = standing{mode: Starting, why: "the store was not asked yet"}
 	if r.machine, err = r.host.Machine(); err == nil {
 		r.ability = probe(ctx, r.host)
-		r.book, err = openBook(folder)
+		r.book, err = openBook(folder, c.Now)
 	}
 	if err != nil {
 		lock.Release()

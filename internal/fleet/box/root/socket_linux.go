@@ -22,7 +22,7 @@ func listen(d *durable.Dir) (net.Listener, error) {
 	if err := d.Remove(SocketName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	folder, err := os.Open(d.Name())
+	folder, err := d.File()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package root
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"holdfast/internal/fleet/box/intent"
@@ -117,3 +118,5 @@ func (r *Root) instance(i installed) Instance {
 
 // Receipts are those in the journal, by instance and incarnation.
 func (r *Root) Receipts() ([]Evidence, error) { return r.book.receipts() }
+
+func pid() int { return os.Getpid() }

@@ -1,0 +1,195 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/bucket"
+	"holdfast/internal/fleet/box/root"
+	"holdfast/internal/fleet/claim"
+	"holdfast/internal/fleet/enrollment"
+	"holdfast/internal/fleet/order"
+	"holdfast/internal/fleet/receipt"
+	"holdfast/internal/fleet/roster"
+	"holdfast/internal/sign"
+)
+
+// rig is a fleet of one home, which is console and box, with a root that runs in the test.
+type rig struct {
+	*testing.T
+	home    Home
+	console *Console
+	box     order.Box
+	id      string // enrollment
+	end     func()
+	client  *root.Client
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	dir := t.TempDir()
+	g := &rig{T: t, home: Home{Console: filepath.Join(dir, "console"), Box: filepath.Join(dir, "box"), Bucket: filepath.Join(dir, "bucket")}}
+	_, err := Init(t.Context(), g.home, Embedded)
+	g.must(err)
+	g.console, err = OpenConsole(g.home)
+	g.must(err)
+	t.Cleanup(g.console.Close)
+	word, err := g.console.Invite(t.Context(), enrollment.Invitation{Box: "one", Uses: 1}, time.Hour)
+	g.must(err)
+	asked, err := Join(t.Context(), g.home, word.Token, nil)
+	g.must(err)
+	_, err = g.console.Admit(t.Context())
+	g.must(err)
+	g.id = asked.Enrollment
+	g.start()
+	t.Cleanup(func() {
+		ctx, done := context.WithTimeout(context.Background(), 30*time.Second)
+		defer done()
+		g.client.Down(ctx, 0)
+		g.end()
+	})
+	return g
+}
+
+func (g *rig) must(err error) {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+}
+
+// start starts a root, and waits until it takes orders.
+func (g *rig) start() {
+	g.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, done, err := OpenRoot(ctx, g.home, Running{Home: filepath.Dir(g.home.Box), AllowRoot: true, Log: slog.New(slog.NewTextHandler(testWriter{g.T}, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	g.must(err)
+	g.must(r.Listen(ctx, cancel))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if err := r.Serve(ctx); err != nil {
+			g.Error(err)
+		}
+	}()
+	g.end = func() {
+		cancel()
+		<-over
+		r.Close()
+		done()
+	}
+	g.client, err = root.Dial(g.home.Box)
+	g.must(err)
+	for {
+		s, err := g.client.Status(g.Context(), 0)
+		g.must(err)
+		if s.Mode == root.Ready {
+			break
+		}
+		_, err = g.client.Status(g.Context(), time.Second)
+		g.must(err)
+	}
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(b []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(b)))
+	return len(b), nil
+}
+
+// run claims an instance and orders it run.
+func (g *rig) run(instance, operation string, command ...string) claim.Claim {
+	g.Helper()
+	c := g.console
+	v, err := c.roster.Read(g.Context())
+	g.must(err)
+	actor, _ := v.Actor(g.id)
+	key, err := claim.Key(instance)
+	g.must(err)
+	up, err := bucket.Update(g.Context(), c.bucket, key, claim.Codec(v.Roster, "main", c.key, instance), func(was claim.Claim, exists bool) (claim.Claim, error) {
+		err := was.Take(exists, claim.Taking{Bucket: v.Bucket, Instance: instance, Console: "main", Operation: operation, BoxID: "one", Enrollment: g.id, Binding: actor.Binding.Stamp(), BaseSession: was.Session})
+		return was, err
+	})
+	g.must(err)
+	g.order(order.Order{Kind: order.Run, Operation: operation, Work: &order.Work{Command: command, Env: map[string]string{}}}, up.Value)
+	return up.Value
+}
+
+// order hands root an order about what is claimed.
+func (g *rig) order(o order.Order, c claim.Claim) {
+	g.Helper()
+	s, err := g.client.Status(g.Context(), 0)
+	g.must(err)
+	o.Schema, o.Bucket, o.Console, o.BoxID, o.Enrollment, o.BoxSession = order.Schema, c.Bucket, "main", "one", g.id, s.Session
+	o.Instance, o.Incarnation, o.Session, o.Binding = c.Instance, c.Incarnation, c.Session, c.Binding
+	o.IssuedAt = time.Now().UTC().Truncate(time.Millisecond)
+	data, err := o.Seal(g.console.key)
+	g.must(err)
+	_, err = g.client.Order(g.Context(), bytes.NewReader(data), c.Binding)
+	g.must(err)
+}
+
+// answer waits for the box's answer, of a kind.
+func (g *rig) answer(operation, phase string) order.Answer {
+	g.Helper()
+	v, err := g.console.roster.Read(g.Context())
+	g.must(err)
+	public := g.evidence(v.Roster)
+	box, err := order.NewBox(v.Roster, g.id, public)
+	g.must(err)
+	key, err := order.AckKey(g.id, operation)
+	g.must(err)
+	for {
+		data, err := get(g.Context(), g.console.bucket, key)
+		if err == nil {
+			a, err := box.ReadAck(data, operation)
+			g.must(err)
+			if is := order.Phase(a.Answer); is == phase {
+				return a.Answer
+			} else if is != "stopping" {
+				g.Fatalf("%s: %s %+v", operation, is, a.Answer)
+			}
+		}
+		_, err = g.client.Status(g.Context(), time.Second)
+		g.must(err)
+	}
+}
+
+func (g *rig) evidence(r *roster.Roster) sign.Public {
+	g.Helper()
+	key, err := enrollment.IdentityKey(g.id)
+	g.must(err)
+	data, err := get(g.Context(), g.console.bucket, key)
+	g.must(err)
+	asked, err := enrollment.ReadRequest(data, g.id)
+	g.must(err)
+	return asked.PublicKey
+}
+
+func TestARunAndAStopAreProved(t *testing.T) {
+	g := newRig(t)
+	c := g.run("demo", "op-1", "sleep", "1000")
+	g.answer("op-1", "running")
+	s, err := g.client.Status(t.Context(), 0)
+	g.must(err)
+	t.Logf("%+v", s)
+	g.order(order.Order{Kind: order.Stop, Operation: "op-2", GraceNS: int64(time.Second)}, c)
+	stopped := g.answer("op-2", "stopped").(order.Stopped)
+	data, err := os.ReadFile(filepath.Join(g.home.Bucket, stopped.Receipt.Key))
+	g.must(err)
+	v, err := g.console.roster.Read(t.Context())
+	g.must(err)
+	for _, check := range receipt.Verify(data, c.Want("op-2"), v.Roster, g.evidence(v.Roster)) {
+		if !check.OK {
+			t.Errorf("%+v", check)
+		}
+	}
+	t.Log(string(data))
+}
