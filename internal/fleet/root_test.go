@@ -68,7 +68,7 @@ func (g *rig) must(err error) {
 func (g *rig) start() {
 	g.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r, done, err := OpenRoot(ctx, g.home, Running{Home: filepath.Dir(g.home.Box), AllowRoot: true, Log: slog.New(slog.NewTextHandler(testWriter{g.T}, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	r, done, err := OpenRoot(ctx, g.home, Running{Home: filepath.Dir(g.home.Box), AllowRoot: true, Release: "v1.0.0", Build: "v1.0.0 test", Log: slog.New(slog.NewTextHandler(testWriter{g.T}, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	g.must(err)
 	g.must(r.Listen(ctx, cancel))
 	over := make(chan struct{})
