@@ -194,6 +194,18 @@ func TestTheLastReceiptsAreKept(t *testing.T) {
 	}
 }
 
+// Red when: Release appends to the receipts of the claim that was read.
+func TestTwoWaysOnFromOneClaim(t *testing.T) {
+	base := stopped(t)
+	must(t, base.Take(true, taking("run-2", 1)))
+	base.Receipts = slices.Grow(base.Receipts, 1)
+	one, two := base, base
+	must(t, one.Release("stop-2", noted("stop-2", box, 2)), two.Release("stop-3", noted("stop-3", box, 2)))
+	if one.Receipts[1].Operation != "stop-2" || two.Receipts[1].Operation != "stop-3" {
+		t.Errorf("%+v\n%+v", one.Receipts, two.Receipts)
+	}
+}
+
 // Red when: a writer gives an instance to two, loses a receipt, or counts back.
 func TestSessionsOnlyGrow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -293,6 +305,7 @@ func TestAClaimThatNobodyMayHaveWrittenIsRefused(t *testing.T) {
 		"a receipt elsewhere":      {change(`"key":"evidence/1`, `"key":"evidence/2`), "claim-format"},
 		"a receipt of another":     {change(`1-stop-1.json`, `1-stop-2.json`), "claim-format"},
 		"a receipt of the future":  {change(`"incarnation":1,"key":"evidence/`+box+`/train/1-`, `"incarnation":2,"key":"evidence/`+box+`/train/2-`), "claim-format"},
+		"a receipt of no bytes":    {change(hex("e", 64), hex("e", 63)), "claim-format"},
 		"a history without itself": {change(`"write_id":"`+hex("a", 32)+`","writes"`, `"write_id":"`+hex("b", 32)+`","writes"`), "claim-format"},
 	} {
 		if _, err := claim.Read(c.data, fleet(t), "train"); step(err) != c.step {
