@@ -16,8 +16,8 @@ func (j *Journal) Exec(statement string) error {
 	return j.with(context.Background(), func() error { return j.exec(statement) })
 }
 
-// Version is that of the tables.
-func (j *Journal) Version() (n int, err error) {
-	err = j.with(context.Background(), func() error { return j.number("PRAGMA user_version", &n) })
-	return n, err
+// Pragma is what SQLite says of name.
+func (j *Journal) Pragma(name string) (value string, err error) {
+	err = j.with(context.Background(), func() error { return j.number("PRAGMA "+name, &value) })
+	return value, err
 }

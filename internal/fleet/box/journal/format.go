@@ -180,7 +180,7 @@ func said(err error) error {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
 		return problem.New(problem.Failed, problem.StepNoSpace, "There is no room for the journal. Nothing was changed.").Because(errors.Join(ErrFull, err))
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_SCHEMA:
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH:
 		return damaged("it cannot be read").Because(err)
 	case sqlite3.SQLITE_ERROR: // such as a table that is not there
 		return damaged("it has not the tables that it should have").Because(err)

@@ -364,6 +364,16 @@ func TestCommitsFollowEachOther(t *testing.T) {
 	}
 }
 
+// No test takes the power away. Red when: a commit does not wait for the disk.
+func TestEachCommitWaitsForTheDisk(t *testing.T) {
+	j := open(t, t.TempDir())
+	for name, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "locking_mode": "exclusive"} {
+		if got, err := j.Pragma(name); err != nil || got != want {
+			t.Errorf("%s is %s, %v", name, got, err)
+		}
+	}
+}
+
 // Red when: the file is not locked while it is open.
 func TestOneHasTheJournal(t *testing.T) {
 	folder := t.TempDir()
