@@ -73,9 +73,8 @@ func TestAFullDiskCanStillStop(t *testing.T) {
 	if folder == "" {
 		return
 	}
-	d := openDir(t, folder)
-	j, err := journal.Open(d)
-	must(t, err, j.TakeReserve())
+	j := open(t, folder)
+	must(t, j.TakeReserve())
 	put(t, j, func(tx *journal.Tx) error { return tx.PutInstallation(installation("a", 1)) })
 	fill(t, folder)
 	fillLog(t, j)
@@ -110,8 +109,7 @@ func TestAFullDiskCanStillStop(t *testing.T) {
 	must(t, j.Close())
 
 	// On the full disk it is opened again, and has all of it.
-	j, err = journal.Open(d)
-	must(t, err)
+	j = open(t, folder)
 	if diff := cmp.Diff(after, look(t, j), same); diff != "" || len(after.Fences) != 100 {
 		t.Errorf("%d fences\n%.500s", len(after.Fences), diff)
 	}
@@ -120,7 +118,6 @@ func TestAFullDiskCanStillStop(t *testing.T) {
 	if !j.Reserve() {
 		t.Error("there is room, and no reserve")
 	}
-	must(t, j.Close())
 }
 
 // The same without a disk of its own: SQLite says that there is no room. Red when: such a
