@@ -156,7 +156,7 @@ func (s Stop) After(e Event) Act {
 		s.gone, s.made = &e, s.maker(now, e.Proof)
 		return s
 	case Undecided:
-		if s.row.Phase == Ordered {
+		if s.row.Phase != Fenced {
 			s.pause = e.Why
 			return s
 		}

@@ -2,64 +2,51 @@ package root
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"holdfast/internal/canon"
 	"holdfast/internal/durable"
 	"holdfast/internal/fleet/box/intent"
+	"holdfast/internal/fleet/box/journal"
+	"holdfast/internal/fleet/box/shim"
 	"holdfast/internal/fleet/receipt"
+	"holdfast/internal/problem"
 )
 
-// book is what root knows of its journal.
+// book is the journal as acts are written in it and read from it: an act is an intent, whose
+// payload is its record.
 type book struct {
-	dir *durable.Dir
-	now func() time.Time
-	mu  sync.Mutex
-	state
-}
+	journal    *journal.Journal
+	enrollment string
+	now        func() time.Time
 
-type state struct {
-	Generation uint64
-	Acts       []line
-	Fences     []fenceLine
-}
-
-type line struct {
-	record
-	Installed bool
-	Identity  []byte
-	Started   time.Time
-}
-
-type fenceLine struct {
-	Target  receipt.Target
-	Receipt []byte
-	Ref     receipt.Ref
+	mu     sync.Mutex
+	cached []installed // all there is; nil after a commit
 }
 
 // installed is an incarnation in the inventory.
 type installed struct {
 	intent.Subject
 	boxID     string
-	identity  []byte
-	isolation string
-	folder    string
-	started   time.Time
+	identity  *identified // of the shim that was let through, or is at its gate
 	phase     intent.Phase
 	refusal   string
 	fenced    bool
 	receipted bool
 }
 
+// identified is a shim's identity as the journal has it: where its folder is, who it is,
+// and when it was written down.
+type identified struct {
+	Folder string        `json:"folder"`
+	Shim   shim.Identity `json:"shim"`
+	At     time.Time     `json:"at"`
+}
+
+// fence is a fence, and what is proved of it.
 type fence struct {
 	target  receipt.Target
 	receipt []byte
@@ -75,220 +62,283 @@ type entry struct {
 	raise    bool
 }
 
-var errFull = errors.New("the disk is full")
-
-func openBook(dir *durable.Dir, now func() time.Time) (*book, error) {
-	b := &book{dir: dir, now: now}
-	data, err := dir.ReadFile("journal.json", 1<<30)
-	if errors.Is(err, fs.ErrNotExist) {
-		return b, nil
+func openBook(dir *durable.Dir, enrollment string, now func() time.Time) (*book, error) {
+	j, err := journal.Open(dir)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &b.state)
-	}
-	return b, err
+	return &book{journal: j, enrollment: enrollment, now: now}, nil
 }
 
-func (b *book) close() {}
+func (b *book) close() { b.journal.Close() }
 
-func (b *book) generation() (uint64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Generation, nil
-}
+func (b *book) generation() (uint64, error) { return b.journal.Generation() }
 
-func (b *book) record(operation string) (*record, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, l := range b.Acts {
-		if l.Operation == operation {
-			return &l.record, nil
+// record is what the journal has of an operation, nil for nothing.
+func (b *book) record(operation string) (r *record, err error) {
+	return r, b.journal.View(func(tx *journal.Tx) error {
+		i, ok, err := tx.Intent(operation)
+		if err == nil && ok {
+			r, err = decodeRecord(i)
 		}
-	}
-	return nil, nil
-}
-
-func (b *book) pending() ([]record, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var list []record
-	for _, l := range b.Acts {
-		if !l.Phase.Settled() {
-			list = append(list, l.record)
-		}
-	}
-	return list, nil
-}
-
-func (b *book) fenceOf(instance string, incarnation uint64) *fenceLine {
-	for i, f := range b.Fences {
-		if f.Target.Instance == instance && f.Target.Incarnation == incarnation {
-			return &b.Fences[i]
-		}
-	}
-	return nil
-}
-
-func (b *book) installed(l line) installed {
-	i := installed{Subject: l.subject(), boxID: l.BoxID, identity: l.Identity, started: l.Started, phase: l.Phase}
-	if l.Refused != nil {
-		i.refusal = l.Refused.Reason
-	}
-	if len(l.Identity) > 0 {
-		if who, err := decodeIdentity(l.Identity); err == nil {
-			i.isolation, i.folder = who.Shim.Isolation, who.Folder
-		}
-	} else {
-		i.identity = nil
-	}
-	if f := b.fenceOf(l.Instance, l.Incarnation); f != nil {
-		i.fenced, i.receipted = true, f.Receipt != nil
-	}
-	return i
-}
-
-func (b *book) all() []installed {
-	var list []installed
-	for _, l := range b.Acts {
-		if l.Installed {
-			list = append(list, b.installed(l))
-		}
-	}
-	slices.SortFunc(list, func(x, y installed) int {
-		if c := strings.Compare(x.Instance, y.Instance); c != 0 {
-			return c
-		}
-		return int(x.Incarnation) - int(y.Incarnation)
+		return err
 	})
-	return list
 }
 
-// open are the incarnations that were let through, or may be, and are not proved to have ended.
-func (b *book) open() ([]installed, error) {
+func decodeRecord(i journal.Intent) (*record, error) {
+	var r record
+	if err := canon.Decode(i.Payload, &r); err != nil {
+		return nil, problem.New(problem.Failed, "journal-damaged", "What the journal says of the operation %s cannot be read. Nothing was changed.", i.Operation).Because(err)
+	}
+	return &r, nil
+}
+
+// pending are the acts that are not settled, in the order in which they were begun.
+func (b *book) pending() (list []record, err error) {
+	return list, b.journal.View(func(tx *journal.Tx) error {
+		left, err := tx.Pending()
+		for _, i := range left {
+			r, err := decodeRecord(i)
+			if err != nil {
+				return err
+			}
+			list = append(list, *r)
+		}
+		return err
+	})
+}
+
+// inventory is all that is or was installed, by instance and incarnation.
+func (b *book) inventory() ([]installed, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.DeleteFunc(b.all(), func(i installed) bool { return i.receipted || i.identity == nil && i.phase == intent.Refused }), nil
+	if b.cached != nil {
+		return b.cached, nil
+	}
+	list := []installed{}
+	err := b.journal.View(func(tx *journal.Tx) error {
+		all, err := tx.Inventory()
+		for _, n := range all {
+			i, err := read(tx, n)
+			if err != nil {
+				return err
+			}
+			list = append(list, i)
+		}
+		return err
+	})
+	if err == nil {
+		b.cached = list
+	}
+	return list, err
+}
+
+// read is an installation with what the journal has beside it.
+func read(tx *journal.Tx, n journal.Installation) (installed, error) {
+	i := installed{Subject: intent.Subject{
+		Operation: n.Operation, Instance: n.Instance, Incarnation: n.Incarnation, Session: n.Session, Stamp: n.Stamp,
+	}}
+	if n.Identity != nil {
+		who, err := decodeIdentity(n.Identity)
+		if err != nil {
+			return i, err
+		}
+		i.identity = &who
+	}
+	by, ok, err := tx.Intent(n.Operation)
+	if err == nil && ok {
+		var r *record
+		if r, err = decodeRecord(by); err == nil {
+			i.boxID, i.phase = r.BoxID, r.Phase
+			if r.Refused != nil {
+				i.refusal = r.Refused.Reason
+			}
+		}
+	}
+	if err != nil {
+		return i, err
+	}
+	f, fenced, err := tx.Fence(n.Instance, n.Incarnation)
+	i.fenced, i.receipted = fenced, fenced && f.Receipt != nil
+	return i, err
+}
+
+// open are the incarnations of which a process may be alive, or may still be started.
+func (b *book) open() ([]installed, error) {
+	all, err := b.inventory()
+	return slices.DeleteFunc(slices.Clone(all), func(i installed) bool {
+		return i.receipted || i.identity == nil && i.phase == intent.Refused
+	}), err
 }
 
 // newest is the newest incarnation of each instance.
 func (b *book) newest() ([]installed, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	all, err := b.inventory()
 	var list []installed
-	for _, i := range b.all() {
+	for _, i := range all {
 		if n := len(list); n > 0 && list[n-1].Instance == i.Instance {
 			list[n-1] = i
 		} else {
 			list = append(list, i)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
+// here is what of an instance is on this box, as acts are judged by it.
 func (b *book) here(instance string) ([]intent.Installation, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	all, err := b.inventory()
+	if err != nil {
+		return nil, err
+	}
 	var list []intent.Installation
 	seen := map[uint64]bool{}
-	for _, i := range b.all() {
+	for _, i := range all {
 		if i.Instance == instance {
 			list = append(list, intent.Installation{Subject: i.Subject, Fenced: i.fenced, Receipted: i.receipted, Identified: i.identity != nil})
 			seen[i.Incarnation] = true
 		}
 	}
-	for _, f := range b.Fences {
-		t := f.Target
-		if t.Instance == instance && !seen[t.Incarnation] {
-			list = append(list, intent.Installation{
-				Subject: intent.Subject{Instance: instance, Incarnation: t.Incarnation, Session: t.Session, Stamp: t.Binding},
-				Fenced:  true, Receipted: f.Receipt != nil,
-			})
-		}
-	}
-	return list, nil
-}
-
-func (b *book) at(instance string, incarnation uint64) (*fence, *installed, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var f *fence
-	if l := b.fenceOf(instance, incarnation); l != nil {
-		f = &fence{l.Target, l.Receipt, l.Ref}
-	}
-	for _, i := range b.all() {
-		if i.Instance == instance && i.Incarnation == incarnation {
-			return f, &i, nil
-		}
-	}
-	return f, nil, nil
-}
-
-func (b *book) receipts() ([]Evidence, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	list := []Evidence{}
-	for _, f := range b.Fences {
-		if f.Receipt == nil {
-			continue
-		}
-		e := Evidence{Ref: f.Ref, Instance: f.Target.Instance, Incarnation: f.Target.Incarnation, Operation: f.Target.Operation}
-		for _, l := range b.Acts {
-			e.Handed = e.Handed || l.Operation == f.Target.Operation && l.Phase == intent.Handed
-		}
-		list = append(list, e)
-	}
-	return list, nil
-}
-
-func (b *book) commit(_ context.Context, e entry) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	next := state{b.Generation, slices.Clone(b.Acts), slices.Clone(b.Fences)}
-	at := slices.IndexFunc(next.Acts, func(l line) bool { return l.Operation == e.Operation })
-	if at < 0 {
-		next.Acts = append(next.Acts, line{})
-		at = len(next.Acts) - 1
-	}
-	l := next.Acts[at]
-	l.record = e.record
-	switch e.Phase {
-	case intent.Installed:
-		l.Installed, l.Identity = true, nil
-	case intent.Spawned:
-		l.Identity, l.Started = e.identity, b.now()
-	case intent.Ordered, intent.Intended, intent.Running, intent.Fenced, intent.Proved, intent.Handed, intent.Refused:
-	}
-	next.Acts[at] = l
-	if e.target != nil {
-		next.Fences = append(next.Fences, fenceLine{Target: *e.target})
-	}
-	if e.receipt != nil {
-		for i, f := range next.Fences {
-			if f.Target.Instance == e.Instance && f.Target.Incarnation == e.Incarnation {
-				next.Fences[i].Receipt, next.Fences[i].Ref = e.receipt, *e.Receipt
+	// What was stopped before it was ever installed.
+	return list, b.journal.View(func(tx *journal.Tx) error {
+		fences, err := tx.Fences()
+		for _, f := range fences {
+			t := f.Target
+			if t.Instance == instance && !seen[t.Incarnation] {
+				list = append(list, intent.Installation{
+					Subject: intent.Subject{Instance: instance, Incarnation: t.Incarnation, Session: t.Session, Stamp: t.Binding},
+					Fenced:  true, Receipted: f.Receipt != nil,
+				})
 			}
 		}
+		return err
+	})
+}
+
+// at is the fence of an incarnation and what is installed of it, each nil for nothing.
+func (b *book) at(instance string, incarnation uint64) (f *fence, i *installed, err error) {
+	return f, i, b.journal.View(func(tx *journal.Tx) error {
+		n, ok, err := tx.Installation(instance, incarnation)
+		if err == nil && ok {
+			var one installed
+			one, err = read(tx, n)
+			i = &one
+		}
+		if err != nil {
+			return err
+		}
+		is, ok, err := tx.Fence(instance, incarnation)
+		if err != nil || !ok {
+			return err
+		}
+		f = &fence{target: is.Target, receipt: is.Receipt}
+		f.ref, err = refOf(tx, is.Target)
+		return err
+	})
+}
+
+// refOf is where the receipt of a fence is: what its stop says, since another receipt of the
+// same fence may have been in the store before.
+func refOf(tx *journal.Tx, t receipt.Target) (receipt.Ref, error) {
+	i, ok, err := tx.Intent(t.Operation)
+	if err != nil || !ok {
+		return receipt.Ref{}, err
 	}
-	if e.raise {
-		next.Generation++
+	r, err := decodeRecord(i)
+	if err != nil || r.Receipt == nil {
+		return receipt.Ref{}, err
 	}
-	data, err := json.Marshal(next)
+	return *r.Receipt, nil
+}
+
+// receipts are those in the journal, by instance and incarnation.
+func (b *book) receipts() ([]Evidence, error) {
+	list := []Evidence{}
+	return list, b.journal.View(func(tx *journal.Tx) error {
+		fences, err := tx.Fences()
+		for _, f := range fences {
+			if f.Receipt == nil {
+				continue
+			}
+			ref, err := refOf(tx, f.Target)
+			if err != nil {
+				return err
+			}
+			list = append(list, Evidence{Ref: ref, Instance: f.Target.Instance, Incarnation: f.Target.Incarnation, Operation: f.Target.Operation, Handed: f.Uploaded})
+		}
+		return err
+	})
+}
+
+// commit writes an entry, all of it or nothing.
+func (b *book) commit(ctx context.Context, e entry) error {
+	payload, err := canon.Encode(e.record)
 	if err != nil {
 		return err
 	}
-	if err := b.dir.WriteFile("journal.json", data, 0o600); err != nil {
-		if errors.Is(err, unix.ENOSPC) {
-			return errFull
+	err = b.journal.Commit(ctx, func(tx *journal.Tx) error {
+		i := journal.Intent{
+			Operation: e.Operation, Kind: string(e.Kind), Instance: e.Instance, Incarnation: e.Incarnation,
+			Phase: string(e.Phase), Payload: payload, OpenedAt: b.now().UTC().Truncate(time.Millisecond), Settled: e.Phase.Settled(),
+		}
+		if was, ok, err := tx.Intent(e.Operation); err != nil {
+			return err
+		} else if ok {
+			i.OpenedAt = was.OpenedAt
+		}
+		if i.Settled {
+			i.Outcome = e.outcome()
+		}
+		err := errors.Join(tx.PutIntent(i), b.beside(tx, e))
+		if err == nil && e.raise {
+			_, err = tx.Raise()
 		}
 		return err
+	})
+	b.mu.Lock()
+	b.cached = nil
+	b.mu.Unlock()
+	return err
+}
+
+// beside writes what a phase has beside its intent.
+func (b *book) beside(tx *journal.Tx, e entry) error {
+	switch e.Phase {
+	case intent.Installed, intent.Spawned:
+		return tx.PutInstallation(journal.Installation{
+			Instance: e.Instance, Incarnation: e.Incarnation, Enrollment: b.enrollment, Session: e.Session, Stamp: e.Stamp,
+			Operation: e.Operation, Work: *e.Work, State: string(e.Phase), Launch: e.Launch, Identity: e.identity,
+		})
+	case intent.Fenced:
+		return tx.PutFence(journal.Fence{Target: *e.target})
+	case intent.Proved, intent.Handed:
+		f, ok, err := tx.Fence(e.Instance, e.Incarnation)
+		if err != nil || !ok {
+			return errors.Join(err, problem.New(problem.Failed, problem.StepInternal, "A receipt without its fence."))
+		}
+		if f.Receipt == nil {
+			f.Receipt = e.receipt
+		}
+		f.Uploaded = e.Phase == intent.Handed
+		return tx.PutFence(f)
+	case intent.Ordered, intent.Intended, intent.Running, intent.Refused:
 	}
-	b.state = next
 	return nil
 }
 
-func (b *book) giveUpReserve() error { return b.dir.Remove("reserve") }
-func (b *book) reserved() bool       { _, err := os.Stat("reserve"); return err == nil }
+// outcome is what came of a settled act, in words.
+func (e entry) outcome() string {
+	if e.Refused != nil {
+		return "refused: " + e.Refused.Reason
+	}
+	return string(e.Phase)
+}
 
 func encodeIdentity(i identified) ([]byte, error) { return canon.Encode(i) }
 
-func decodeIdentity(data []byte) (i identified, err error) { return i, canon.Decode(data, &i) }
+func decodeIdentity(data []byte) (i identified, err error) {
+	if err := canon.Decode(data, &i); err != nil {
+		return i, problem.New(problem.Failed, "journal-damaged", "An identity in the journal cannot be read. The process was not touched.").Because(err)
+	}
+	return i, nil
+}

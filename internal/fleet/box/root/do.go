@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/bucket"
 	"holdfast/internal/fleet/box/intent"
+	"holdfast/internal/fleet/box/journal"
 	"holdfast/internal/fleet/claim"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/receipt"
@@ -55,6 +56,9 @@ func (r *Root) check(ctx context.Context, t *task, at intent.Site) intent.Event 
 	s := r.standing()
 	if s.mode != Ready {
 		return intent.Unreachable{Why: s.why}
+	}
+	if err := r.book.journal.TakeReserve(); err != nil {
+		return intent.Unreachable{Why: "the room that is kept for stops cannot be had, and nothing new is started without it: " + problem.Words(err)}
 	}
 	v, err := r.Roster.Read(ctx)
 	if err != nil {
@@ -134,14 +138,12 @@ func (r *Root) commit(ctx context.Context, t *task, e intent.Commit) intent.Even
 	}
 	err := r.book.commit(ctx, entry{record: next, identity: e.Identity, target: target, raise: e.Row.Phase.Raises() && r.standing().mode != OldJournal})
 	switch {
-	case errors.Is(err, errFull) && e.Row.Kind == intent.KindStop && r.book.giveUpReserve() == nil:
+	case errors.Is(err, journal.ErrFull) && e.Row.Kind == intent.KindStop && r.giveUpReserve():
 		return r.commit(ctx, t, e) // the room that was kept for this
-	case errors.Is(err, errFull):
+	case errors.Is(err, journal.ErrFull):
 		return intent.Full{}
 	case err != nil:
-		// A journal that cannot be written is as good as full: nothing goes on without it.
-		r.Log.Error("the journal cannot be written", "err", err)
-		return intent.Full{}
+		return r.unwritten(err)
 	}
 	t.record = next
 	return intent.Committed{}
@@ -171,8 +173,8 @@ func (r *Root) commitReceipt(ctx context.Context, t *task, e intent.CommitReceip
 		return intent.Undecided{Why: "the fence cannot be read"}
 	}
 	seen := receipt.Seen{Bucket: r.Bucket, Exit: e.Exit, Isolation: isolationNone, At: r.Now()}
-	if i != nil && i.isolation != "" {
-		seen.Isolation = i.isolation
+	if i != nil && i.identity != nil {
+		seen.Isolation = i.identity.Shim.Isolation
 	}
 	made, err := construct(f.target, e, seen)
 	var data []byte
@@ -196,16 +198,38 @@ func (r *Root) sealed(ctx context.Context, t *task, row intent.Row, ref receipt.
 	next.Receipt = &ref
 	err := r.book.commit(ctx, entry{record: next, receipt: data})
 	switch {
-	case errors.Is(err, errFull) && r.book.giveUpReserve() == nil:
+	case errors.Is(err, journal.ErrFull) && r.giveUpReserve():
 		return r.sealed(ctx, t, row, ref, data)
-	case err != nil:
-		if !errors.Is(err, errFull) {
-			r.Log.Error("the journal cannot be written", "err", err)
-		}
+	case errors.Is(err, journal.ErrFull):
 		return intent.Full{}
+	case err != nil:
+		return r.unwritten(err)
 	}
 	t.record = next
 	return intent.Sealed{Receipt: ref}
+}
+
+// unwritten is a journal that does not take what it is given: nothing goes on without it.
+// Where it cannot tell whether it took it, this root ends, and the next finds out.
+func (r *Root) unwritten(err error) intent.Event {
+	r.Log.Error("the journal cannot be written", "err", err)
+	if problem.KindOf(err) == problem.Unknown {
+		r.quit()
+	}
+	return intent.Undecided{Why: "the journal cannot be written: " + problem.Words(err)}
+}
+
+// giveUpReserve makes room for a stop on a full disk, once.
+func (r *Root) giveUpReserve() bool {
+	if !r.book.journal.Reserve() {
+		return false
+	}
+	if err := r.book.journal.GiveUpReserve(); err != nil {
+		r.Log.Error("the reserve cannot be given up", "err", err)
+		return false
+	}
+	r.Log.Warn("the disk is full: nothing new is started, and the room that was kept for stops is used now")
+	return true
 }
 
 func construct(f receipt.Target, e intent.CommitReceipt, seen receipt.Seen) (receipt.Receipt, error) {

@@ -48,12 +48,6 @@ func (g *gate) drop() {
 	g.dir.Close()
 }
 
-// identified is a shim's identity as the journal has it: where its folder is, and who it is.
-type identified struct {
-	Folder string        `json:"folder"`
-	Shim   shim.Identity `json:"shim"`
-}
-
 // spawn starts the shim of a launch, and brings it to its gate.
 func (r *Root) spawn(ctx context.Context, t *task) intent.Event {
 	ctx, done := context.WithTimeout(ctx, startLimit)
@@ -65,7 +59,7 @@ func (r *Root) spawn(ctx context.Context, t *task) intent.Event {
 		return intent.NotSpawned{Step: p.Step, Reason: p.Reason}
 	}
 	t.gate = g
-	data, err := encodeIdentity(identified{g.folder, g.waiting.Identity()})
+	data, err := encodeIdentity(identified{g.folder, g.waiting.Identity(), r.Now().UTC().Truncate(time.Millisecond)})
 	if err != nil {
 		g.drop()
 		t.gate = nil
@@ -243,10 +237,7 @@ func (r *Root) recorded(instance string, incarnation uint64) (shim.Found, *durab
 	if i == nil || i.identity == nil {
 		return nil, nil, errNoIdentity
 	}
-	who, err := decodeIdentity(i.identity)
-	if err != nil {
-		return nil, nil, err
-	}
+	who := i.identity
 	of, err := r.incarnation(instance, incarnation)
 	if err != nil {
 		return nil, nil, err
@@ -300,13 +291,10 @@ func (r *Root) look(ctx context.Context, t *task) intent.Event {
 // gone is the proof of an end that the shim's own end is, and its exit.
 func (r *Root) gone(t *task, dir *durable.Dir) intent.Event {
 	_, i, err := r.book.at(t.Instance, t.Incarnation)
-	if err != nil || i == nil {
+	if err != nil || i == nil || i.identity == nil {
 		return intent.Undecided{Why: "the inventory cannot be read"}
 	}
-	who, err := decodeIdentity(i.identity)
-	if err != nil {
-		return intent.Undecided{Why: problem.Words(err)}
-	}
+	who := i.identity
 	went, err := shim.Went(dir)
 	if err != nil {
 		return intent.Undecided{Why: problem.Words(err)}

@@ -67,6 +67,7 @@ type Root struct {
 	machine  shim.Machine
 	ability  ability
 	life     context.Context // ends when this root is to end
+	quit     func()          // ends it
 	patience time.Duration   // between two tries of what cannot be done now
 
 	mu      sync.Mutex
@@ -118,7 +119,7 @@ func Open(ctx context.Context, c Config) (*Root, error) {
 	r.session = standing{mode: Starting, why: "the store was not asked yet"}
 	if r.machine, err = r.host.Machine(); err == nil {
 		r.ability = probe(ctx, r.host)
-		r.book, err = openBook(folder, c.Now)
+		r.book, err = openBook(folder, c.Enrollment, c.Now)
 	}
 	if err != nil {
 		lock.Release()
@@ -138,11 +139,13 @@ func (r *Root) Close() {
 // Serve takes the session and goes on with what was left, until ctx is done. Then it ends
 // each act at its next step, and returns.
 func (r *Root) Serve(ctx context.Context) error {
+	ctx, r.quit = context.WithCancel(ctx)
+	defer r.quit()
 	if err := r.resume(ctx); err != nil {
 		return err
 	}
 	r.begin(ctx)
-	<-ctx.Done()
+	<-r.life.Done()
 	r.mu.Lock()
 	r.ending = true // no lane is begun any more
 	r.mu.Unlock()

@@ -63,7 +63,7 @@ func (r *Root) Status() (Status, error) {
 	s := r.standing()
 	out := Status{
 		PID: pid(), Version: r.Version, Enrollment: r.Enrollment, Mode: s.mode, Why: s.why, Session: s.id,
-		Proof: r.ability.proof, ProofWhy: r.ability.why, Isolation: r.ability.isolation, Reserve: r.book.reserved(),
+		Proof: r.ability.proof, ProofWhy: r.ability.why, Isolation: r.ability.isolation, Reserve: r.book.journal.Reserve(),
 		Instances: []Instance{}, Intents: []Intent{},
 	}
 	all, err := r.book.newest()
@@ -95,7 +95,10 @@ func (r *Root) Await(ctx context.Context, changed <-chan struct{}) {
 func (r *Root) instance(i installed) Instance {
 	out := Instance{
 		Instance: i.Instance, Incarnation: i.Incarnation, Session: i.Session, Binding: i.Stamp.String(),
-		State: "installed", Started: i.started, Folder: i.folder,
+		State: "installed",
+	}
+	if i.identity != nil {
+		out.Started, out.Folder = i.identity.At, i.identity.Folder
 	}
 	exit, ended := r.ended(i)
 	switch {
