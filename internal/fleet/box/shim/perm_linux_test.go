@@ -40,6 +40,7 @@ func TestPermAllOfIt(t *testing.T) {
 		"AShimEndsWhatIgnoresItsGrace":                              TestAShimEndsWhatIgnoresItsGrace,
 		"AShimThatIsKilledTakesAllWithIt":                           TestAShimThatIsKilledTakesAllWithIt,
 		"WhoCannotDieHasNotEnded":                                   TestWhoCannotDieHasNotEnded,
+		"AShimThatIsNoInitDoesNotPlayOne":                           TestAShimThatIsNoInitDoesNotPlayOne,
 		"TheHomeIsHiddenAndTheOwnDirectoryIsNot":                    TestTheHomeIsHiddenAndTheOwnDirectoryIsNot,
 		"AHomeThatCannotBeHiddenIsSaid":                             TestAHomeThatCannotBeHiddenIsSaid,
 		"WorkHasNoCapabilitiesAndSeesNothingOfTheShim":              TestWorkHasNoCapabilitiesAndSeesNothingOfTheShim,

@@ -185,7 +185,7 @@ func (s *shim) reap() (firstEnded <-chan unix.WaitStatus, allEnded <-chan struct
 
 // everyone sends a signal to all that is left of the work.
 func (s *shim) everyone(sig unix.Signal) {
-	if !s.weak {
+	if !s.weak && os.Getpid() == 1 {
 		_ = unix.Kill(-1, sig) // all of the namespace but its init
 		return
 	}
