@@ -51,6 +51,7 @@ func TestPermAllOfIt(t *testing.T) {
 		"WhereNamespacesAreRefusedNothingStartsUnlessWeakIsAllowed": TestWhereNamespacesAreRefusedNothingStartsUnlessWeakIsAllowed,
 		"WeakWorkIsSweptToTheLast":                                  TestWeakWorkIsSweptToTheLast,
 		"AWeakShimThatWasKilledProvesNothing":                       TestAWeakShimThatWasKilledProvesNothing,
+		"ATerminalIsSharedByAllWhoAttach":                           TestATerminalIsSharedByAllWhoAttach,
 	} {
 		t.Run(name, test)
 	}
