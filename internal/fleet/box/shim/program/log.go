@@ -53,13 +53,17 @@ func (o *output) copy() {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := o.outer.Read(buffer)
-		o.log.write(buffer[:n])
-		if o.audience != nil {
-			o.audience.tell(buffer[:n])
-		}
+		o.take(buffer[:n])
 		if err != nil {
 			return
 		}
+	}
+}
+
+func (o *output) take(data []byte) {
+	o.log.write(data)
+	if o.audience != nil {
+		o.audience.tell(data)
 	}
 }
 
@@ -78,7 +82,7 @@ func (o *output) finish() {
 		if n <= 0 || err != nil {
 			break
 		}
-		o.log.write(buffer[:n])
+		o.take(buffer[:n])
 	}
 	o.log.note()
 }
