@@ -13,16 +13,21 @@ import (
 	"holdfast/internal/fleet/box/shim/wire"
 )
 
-// output is what the work says: a pipe, of which it has the inner end, and the log.
+// output is what the work says: a pipe or a terminal, of which it has the inner end, and the
+// log.
 type output struct {
-	inner int
-	outer *os.File
-	raw   int // outer's descriptor
-	done  chan struct{}
-	log   segments
+	inner    int
+	outer    *os.File
+	raw      int // outer's descriptor
+	done     chan struct{}
+	log      segments
+	audience *audience // of a terminal
 }
 
 func (s *shim) output() (*output, error) {
+	if s.launch.Terminal {
+		return s.terminal()
+	}
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
@@ -30,10 +35,15 @@ func (s *shim) output() (*output, error) {
 	if err := unix.SetNonblock(pipe[0], true); err != nil {
 		return nil, err
 	}
+	return s.through(pipe[1], pipe[0]), nil
+}
+
+// through is output through two ends, the outer of which does not block.
+func (s *shim) through(inner, outer int) *output {
 	return &output{
-		inner: pipe[1], raw: pipe[0], outer: os.NewFile(uintptr(pipe[0]), "output"),
+		inner: inner, raw: outer, outer: os.NewFile(uintptr(outer), "output"),
 		done: make(chan struct{}), log: segments{folder: s.folder, keep: max(1, s.launch.Segments), fd: -1},
-	}, nil
+	}
 }
 
 // copy writes what comes out of the pipe to the log, until nobody has its other end or
@@ -43,10 +53,17 @@ func (o *output) copy() {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := o.outer.Read(buffer)
-		o.log.write(buffer[:n])
+		o.take(buffer[:n])
 		if err != nil {
 			return
 		}
+	}
+}
+
+func (o *output) take(data []byte) {
+	o.log.write(data)
+	if o.audience != nil {
+		o.audience.tell(data)
 	}
 }
 
@@ -65,7 +82,7 @@ func (o *output) finish() {
 		if n <= 0 || err != nil {
 			break
 		}
-		o.log.write(buffer[:n])
+		o.take(buffer[:n])
 	}
 	o.log.note()
 }

@@ -33,6 +33,11 @@ func nameOfShim() uintptr {
 // prepare does all that comes before the gate; afterwards the shim is known by its
 // identity, and nothing of the work exists.
 func (s *shim) prepare() error {
+	// A shim that is told that it is init ends all of its namespace. In any other process
+	// that would be all of the machine.
+	if !s.weak && os.Getpid() != 1 {
+		return errors.New("being the init of a namespace, which it is not")
+	}
 	if err := s.folder.lock(); err != nil {
 		return errors.New("its lock: " + err.Error())
 	}

@@ -115,12 +115,7 @@ func (s *shim) stay(words <-chan string, out *output) {
 		select {
 		case failed = <-words:
 			words = nil
-			if failed == "" {
-				say(wire.Started)
-			} else {
-				say(wire.Failed + failed)
-			}
-			unix.Close(wire.GateFD)
+			answer(failed)
 		case status := <-firstEnded:
 			exit, known = ended(status), true
 		case <-allEnded:
@@ -132,6 +127,7 @@ func (s *shim) stay(words <-chan string, out *output) {
 			out.finish()
 			if words != nil {
 				failed = <-words
+				answer(failed)
 			}
 			if failed != "" {
 				exit = unknown("it could not be started: " + failed)
@@ -158,6 +154,16 @@ func (s *shim) stay(words <-chan string, out *output) {
 	}
 }
 
+// answer tells the launcher what became of its go, and lets it go.
+func answer(failed string) {
+	if failed == "" {
+		say(wire.Started)
+	} else {
+		say(wire.Failed + failed)
+	}
+	unix.Close(wire.GateFD)
+}
+
 // reap takes the exits of all children, which all orphans become, until there are none.
 func (s *shim) reap() (firstEnded <-chan unix.WaitStatus, allEnded <-chan struct{}) {
 	first, all := make(chan unix.WaitStatus, 1), make(chan struct{})
@@ -179,7 +185,7 @@ func (s *shim) reap() (firstEnded <-chan unix.WaitStatus, allEnded <-chan struct
 
 // everyone sends a signal to all that is left of the work.
 func (s *shim) everyone(sig unix.Signal) {
-	if !s.weak {
+	if !s.weak && os.Getpid() == 1 {
 		_ = unix.Kill(-1, sig) // all of the namespace but its init
 		return
 	}
