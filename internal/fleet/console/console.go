@@ -1,0 +1,2 @@
+// Package console is not written yet.
+package console
