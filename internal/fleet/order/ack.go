@@ -8,7 +8,6 @@ import (
 	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/receipt"
 	"holdfast/internal/problem"
-	"holdfast/internal/sign"
 )
 
 // Answer is how far a box is with an order.
@@ -157,17 +156,14 @@ type ackWire struct {
 	bucket.History
 }
 
-func (a Ack) seal(evidence sign.Key) ([]byte, error) {
+func (a Ack) wire() (ackWire, error) {
 	if err := a.Check(); err != nil {
-		return nil, err
+		return ackWire{}, err
 	}
 	answer, err := document.EncodeArm("phase", Phase(a.Answer), a.Answer)
-	if err != nil {
-		return nil, err
-	}
-	return document.Seal(purposeAck, ackWire{
+	return ackWire{
 		AckSchema, a.Bucket, a.Enrollment, a.BoxSession, a.Operation, a.Instance, a.Incarnation, a.Session, answer, a.History,
-	}, evidence)
+	}, err
 }
 
 func decodeAck(payload []byte) (Ack, error) {

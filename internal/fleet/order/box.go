@@ -166,7 +166,11 @@ func (k ackCodec) Encode(a Ack, h bucket.History) ([]byte, error) {
 	if err := k.box.place(stepAck, a.Bucket, a.Enrollment, a.Operation == k.operation); err != nil {
 		return nil, err
 	}
-	return a.seal(k.evidence)
+	w, err := a.wire()
+	if err != nil {
+		return nil, err
+	}
+	return document.Seal(purposeAck, w, k.evidence)
 }
 
 type sessionCodec struct {

@@ -113,21 +113,29 @@ type wire struct {
 
 // Seal signs the receipt with the box's evidence key.
 func (r Receipt) Seal(evidence sign.Key) ([]byte, error) {
-	if err := r.Check(); err != nil {
+	w, err := r.wire()
+	if err != nil {
 		return nil, err
+	}
+	return document.Seal(purpose, w, evidence)
+}
+
+func (r Receipt) wire() (wire, error) {
+	if err := r.Check(); err != nil {
+		return wire{}, err
 	}
 	proof, err := encodeProof(r.Proof)
 	if err != nil {
-		return nil, err
+		return wire{}, err
 	}
 	exit, err := encodeExit(r.Exit)
 	if err != nil {
-		return nil, err
+		return wire{}, err
 	}
-	return document.Seal(purpose, wire{
+	return wire{
 		Schema, r.Bucket, r.Operation, r.BoxID, r.Enrollment, r.Instance, r.Incarnation, r.Session,
 		strconv.FormatUint(r.RosterRevision, 10), r.Binding, r.Made, proof, exit, r.Isolation, r.Result, limitOf(r.Proof), r.StoppedAt,
-	}, evidence)
+	}, nil
 }
 
 // Read reads a receipt that a box signed with the evidence key whose public half is
@@ -141,14 +149,16 @@ func Read(data []byte, evidence sign.Public) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
+	return read(payload)
+}
+
+func read(payload []byte) (Receipt, error) {
 	r, numeral, err := decode(payload)
 	if err != nil {
 		return Receipt{}, err
 	}
-	if r.RosterRevision, err = parseNumeral(numeral); err != nil {
-		return Receipt{}, err
-	}
-	return r, r.Check()
+	r.RosterRevision, err = parseNumeral(numeral)
+	return r, err
 }
 
 // decode reads a payload, all of it but the numeral, which it returns as it stands.

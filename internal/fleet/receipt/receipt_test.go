@@ -479,19 +479,15 @@ func TestWhereAReceiptIs(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(goldenPayload))
+	f.Add([]byte(strings.Replace(goldenPayload, `"17"`, `"0"`, 1)))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		data, err := sign.Seal(purpose, payload, evidence)
-		must(t, err)
-		r, err := receipt.Read(data, evidence.Public())
+		r, err := receipt.ReadPayload(payload)
 		if err != nil {
 			return
 		}
-		again, err := r.Seal(evidence)
-		if err != nil || !bytes.Equal(again, data) {
+		again, err := r.Payload()
+		if err != nil || !bytes.Equal(again, payload) || r.RosterRevision == 0 {
 			t.Errorf("%s\nis read, and would be written as another: %v", payload, err)
-		}
-		if w := want(t); receipt.Holds(receipt.Verify(data, w, fleet(), evidence.Public())) && (r.Operation != w.Operation || r.RosterRevision == 0 || r.RosterRevision > 20) {
-			t.Errorf("believed: %+v", r)
 		}
 	})
 }
