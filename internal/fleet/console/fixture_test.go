@@ -46,6 +46,7 @@ type fleet struct {
 	boxes  []*fakeBox
 	ops    *console.Ops // of the console main
 	waits  func()       // what else happens while a console waits
+	reader *rosterstore.Store
 }
 
 func begin(t testing.TB, boxes ...string) *fleet {
@@ -53,7 +54,8 @@ func begin(t testing.TB, boxes ...string) *fleet {
 	f := &fleet{t: t, memory: buckettest.NewMemory(t)}
 	f.store = f.memory
 	root := key(1)
-	_, err := f.roster().Init(t.Context(), key(2), func() (*roster.Roster, error) {
+	f.reader = f.roster()
+	_, err := f.reader.Init(t.Context(), key(2), func() (*roster.Roster, error) {
 		r := roster.New(fleetID, time.Second)
 		var errs []error
 		for n, name := range []string{"main", "second"} {
@@ -102,14 +104,14 @@ func (f *fleet) look() {
 // write changes the roster.
 func (f *fleet) write(change func(r *roster.Roster) error) {
 	f.t.Helper()
-	if _, err := f.roster().Update(f.t.Context(), key(2), change); err != nil {
+	if _, err := f.reader.Update(f.t.Context(), key(2), change); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
 func (f *fleet) now() *rosterstore.Version {
 	f.t.Helper()
-	v, err := f.roster().Read(f.t.Context())
+	v, err := f.reader.Read(context.Background())
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package operation
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"holdfast/internal/fleet/order"
 )
@@ -76,7 +77,16 @@ func (c course) stray(a order.Ack) course {
 // refusal is an outcome in words that can be written down: those of a store or of another
 // program may be long, or of several lines.
 func refusal(step, format string, args ...any) Outcome {
-	reason := strings.Join(strings.Fields(strings.ToValidUTF8(fmt.Sprintf(format, args...), "?")), " ")
+	printable := func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}
+	reason := strings.Map(printable, strings.ToValidUTF8(fmt.Sprintf(format, args...), "?"))
+	if reason = strings.Join(strings.Fields(reason), " "); reason == "" {
+		reason = "No reason was given."
+	}
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason-3], "") + "…"
 	}
