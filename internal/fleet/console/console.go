@@ -48,7 +48,8 @@ type Ops struct {
 	// Proofs are the proofs of a stop that the floor counts which v names, nil if it
 	// names none. Without it no floor is looked at.
 	Proofs func(ctx context.Context, v *rosterstore.Version) ([]string, error)
-	// Progress is told what is waited for, each time that it changes. It may be nil.
+	// Progress is told what is waited for, each time that it changes, by each operation for
+	// itself. It may be nil.
 	Progress func(key, why string)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -372,6 +373,65 @@ func TestAnOrderIsGivenAnewToARootThatWasRestarted(t *testing.T) {
 	}
 	f.boxes[0].restart()
 	f.stop("op-2")
+}
+
+// Red when: an operation is taken over before it is known to be for the same.
+func TestAConflictTakesNothingOver(t *testing.T) {
+	f := begin(t, "box-1")
+	f.boxes[0].down = true
+	ctx, cancel := context.WithCancel(t.Context())
+	f.waits = cancel
+	if _, err := f.ops.Run(ctx, run("")); step(err) != "operation-unsettled" {
+		t.Fatal(err)
+	}
+	f.waits = nil
+	before, _ := f.object("control/operations/op-1.json")
+	second := f.console("second", key(3))
+	if _, err := second.Run(t.Context(), run("box-9")); step(err) != "operation-conflict" {
+		t.Errorf("%v", err)
+	}
+	if after, _ := f.object("control/operations/op-1.json"); string(after) != string(before) {
+		t.Error("it was taken over")
+	}
+}
+
+// Several at once, of two consoles: those with one key agree, and of those with
+// different ones one has the instance.
+func TestConsolesThatRunAtOnceAgree(t *testing.T) {
+	f := begin(t, "box-1", "box-2")
+	consoles := []*console.Ops{f.ops, f.console("second", key(3))}
+	type answer struct {
+		key string
+		ran console.Ran
+		err error
+	}
+	answers := make(chan answer)
+	const each = 2
+	for n := range 2 * len(consoles) * each {
+		go func() {
+			req := run("box-" + strconv.Itoa(1+n%2))
+			req.Key = "op-" + strconv.Itoa(n%2)
+			ran, err := consoles[n/2%2].Run(t.Context(), req)
+			answers <- answer{req.Key, ran, err}
+		}()
+	}
+	won := map[string]console.Ran{}
+	for range 2 * len(consoles) * each {
+		a := <-answers
+		if a.err != nil && step(a.err) != "instance-claimed" && step(a.err) != "operation-over" {
+			t.Errorf("%s: %v", a.key, a.err)
+		}
+		if was, ok := won[a.key]; a.err == nil && ok && was != a.ran {
+			t.Errorf("%s ran as %+v and as %+v", a.key, was, a.ran)
+		}
+		if a.err == nil {
+			won[a.key] = a.ran
+		}
+	}
+	if len(won) != 1 || f.boxes[0].starts+f.boxes[1].starts != 1 {
+		t.Errorf("ran %v, started %d and %d times", won, f.boxes[0].starts, f.boxes[1].starts)
+	}
+	f.wantNothingHeld()
 }
 
 // Red when: the end of ctx is answered as if it were the operation's.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,8 @@ func step(err error) string {
 // fleet is a store in memory with a roster of two consoles and some boxes.
 type fleet struct {
 	t      testing.TB
+	dir    *durable.Dir
+	mu     sync.Mutex // while the boxes look
 	memory *buckettest.Memory
 	store  bucket.Store // memory, or in front of it
 	boxes  []*fakeBox
@@ -51,11 +54,16 @@ type fleet struct {
 
 func begin(t testing.TB, boxes ...string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, memory: buckettest.NewMemory(t)}
+	d, err := durable.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	f := &fleet{t: t, dir: d, memory: buckettest.NewMemory(t)}
 	f.store = f.memory
 	root := key(1)
 	f.reader = f.roster()
-	_, err := f.reader.Init(t.Context(), key(2), func() (*roster.Roster, error) {
+	_, err = f.reader.Init(t.Context(), key(2), func() (*roster.Roster, error) {
 		r := roster.New(fleetID, time.Second)
 		var errs []error
 		for n, name := range []string{"main", "second"} {
@@ -75,13 +83,9 @@ func begin(t testing.TB, boxes ...string) *fleet {
 	return f
 }
 
+// roster is the roster in the store; all that read it share one memory.
 func (f *fleet) roster() *rosterstore.Store {
-	d, err := durable.OpenDir(f.t.TempDir())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.t.Cleanup(func() { d.Close() })
-	return rosterstore.New(f.store, rosterstore.Trust{Root: key(1).Public(), Bucket: fleetID}, rosterstore.NewMemory(d))
+	return rosterstore.New(f.store, rosterstore.Trust{Root: key(1).Public(), Bucket: fleetID}, rosterstore.NewMemory(f.dir))
 }
 
 func (f *fleet) console(name string, k sign.Key) *console.Ops {
@@ -93,6 +97,8 @@ func (f *fleet) console(name string, k sign.Key) *console.Ops {
 
 // look lets every box look at its orders.
 func (f *fleet) look() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.waits != nil {
 		f.waits()
 	}

@@ -73,18 +73,18 @@ func (o *Ops) begin(ctx context.Context, key string, asked operation.Asked, plan
 	if key == "" {
 		key = NewKey()
 	}
-	doc, err := o.owned(ctx, key)
-	if err == nil {
-		return doc, doc.Conflict(asked)
-	}
-	if !errors.Is(err, absent) {
-		return operation.Operation{}, o.noting(ctx, key, err)
-	}
 	v, err := o.Roster.Read(ctx)
 	if err != nil {
 		return operation.Operation{}, err
 	}
-	doc, err = plan(v)
+	was, err := o.noted(ctx, v.Roster, key)
+	if err == nil {
+		return o.goesOn(ctx, was, asked)
+	}
+	if !errors.Is(err, absent) {
+		return operation.Operation{}, err
+	}
+	doc, err := plan(v)
 	if err != nil {
 		return operation.Operation{}, err
 	}
@@ -96,17 +96,23 @@ func (o *Ops) begin(ctx context.Context, key string, asked operation.Asked, plan
 	}
 	done, err := bucket.Update(ctx, o.Bucket, at, operation.Codec(v.Roster, o.Key, key), doc.Noting())
 	if err != nil {
-		return operation.Operation{}, o.noting(ctx, key, err)
+		return operation.Operation{}, noting(key, err)
 	}
 	// Somebody else may have been faster, under the same key.
-	if err := done.Value.Conflict(asked); err != nil {
-		return operation.Operation{}, err
-	}
-	return o.owned(ctx, key)
+	return o.goesOn(ctx, done.Value, asked)
 }
 
-// noting is the error of an operation of which it cannot be told whether it is noted.
-func (o *Ops) noting(ctx context.Context, key string, err error) error {
+// goesOn is an operation that is noted, as this console's, if it is for what is asked.
+func (o *Ops) goesOn(ctx context.Context, was operation.Operation, asked operation.Asked) (operation.Operation, error) {
+	if err := was.Conflict(asked); err != nil {
+		return operation.Operation{}, err
+	}
+	doc, err := o.owned(ctx, was.Key)
+	return doc, noting(was.Key, err)
+}
+
+// noting is err, or of an operation of which it cannot be told how it is noted, that.
+func noting(key string, err error) error {
 	var lost *bucket.Unsettled
 	if errors.As(err, &lost) {
 		return unsettled(key, "whether it was noted cannot be told").Because(err)
