@@ -72,10 +72,10 @@ func jitter(d time.Duration) time.Duration {
 // NewKey is the key of an operation that nobody has.
 func NewKey() string { return strings.ToLower(rand.Text()) }
 
-// absent is the error of an object that is not there.
-var absent = fmt.Errorf("the object is not there: %w", fs.ErrNotExist)
+// errAbsent is the error of an object that is not there.
+var errAbsent = fmt.Errorf("the object is not there: %w", fs.ErrNotExist)
 
-// get reads an object, or absent.
+// get reads an object, or errAbsent.
 func (o *Ops) get(ctx context.Context, key bucket.Key) ([]byte, error) {
 	reading, err := o.Bucket.Get(ctx, key)
 	if err != nil {
@@ -86,7 +86,7 @@ func (o *Ops) get(ctx context.Context, key bucket.Key) ([]byte, error) {
 		return r.Data, nil
 	case bucket.Nothing:
 	}
-	return nil, absent
+	return nil, errAbsent
 }
 
 // box is how the words of an enrolled box are verified.
@@ -96,7 +96,7 @@ func (o *Ops) box(ctx context.Context, r *roster.Roster, enrolled string) (order
 		return order.Box{}, err
 	}
 	data, err := o.get(ctx, key)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return order.Box{}, problem.Refusal("identity-absent", "The identity of box %s is not in the store.", r.Boxes[enrolled].BoxID)
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (o *Ops) box(ctx context.Context, r *roster.Roster, enrolled string) (order
 	return order.NewBox(r, enrolled, asked.PublicKey)
 }
 
-// session is the box's present session, or absent.
+// session is the box's present session, or errAbsent.
 func (o *Ops) session(ctx context.Context, b order.Box) (order.Session, error) {
 	key, err := order.SessionKey(b.Enrollment())
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *Ops) session(ctx context.Context, b order.Box) (order.Session, error) {
 	return b.ReadSession(data)
 }
 
-// ack is the box's answer to an operation, or absent.
+// ack is the box's answer to an operation, or errAbsent.
 func (o *Ops) ack(ctx context.Context, b order.Box, key string) (order.Ack, error) {
 	at, err := order.AckKey(b.Enrollment(), key)
 	if err != nil {
@@ -135,7 +135,7 @@ func (o *Ops) ack(ctx context.Context, b order.Box, key string) (order.Ack, erro
 	return b.ReadAck(data, key)
 }
 
-// noted is the operation of a key, or absent.
+// noted is the operation of a key, or errAbsent.
 func (o *Ops) noted(ctx context.Context, r *roster.Roster, key string) (operation.Operation, error) {
 	at, err := operation.Key(key)
 	if err != nil {

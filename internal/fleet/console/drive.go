@@ -37,19 +37,17 @@ func (o *Ops) drive(ctx context.Context, doc operation.Operation, patient bool) 
 	d := &driver{Ops: o, doc: doc, patient: patient}
 	for s := operation.Begin(doc); ; {
 		e := s.Next()
-		switch e := e.(type) {
-		case operation.Done:
-			return e.Outcome, nil
-		case operation.Stuck:
-			// A crash, or an end, anywhere here: the document says all that is needed.
-			return nil, problem.New(problem.Unknown, e.Step, "%s The operation %s is not over.", sentence(e.Reason), doc.Key).
-				WithHint("when that is mended, say the same again with --key %s", doc.Key)
-		case operation.Wait:
-			if !patient {
-				return nil, errWaits{e.Why}
-			}
-		default:
+		if done, over := e.(operation.Done); over {
+			return done.Outcome, nil
 		}
+		if stuck, is := e.(operation.Stuck); is {
+			return nil, problem.New(problem.Unknown, stuck.Step, "%s The operation %s is not over.", sentence(stuck.Reason), doc.Key).
+				WithHint("when that is mended, say the same again with --key %s", doc.Key)
+		}
+		if wait, is := e.(operation.Wait); is && !patient {
+			return nil, errWaits{wait.Why}
+		}
+		// A crash, or an end, anywhere here: the document says all that is needed.
 		event := d.do(ctx, e)
 		if ctx.Err() != nil {
 			why := d.why
@@ -144,7 +142,7 @@ func trouble(err error) operation.Event {
 func (d *driver) settleRun(ctx context.Context, key string) operation.Event {
 	doc, err := d.owned(ctx, key)
 	switch {
-	case errors.Is(err, absent), err == nil && doc.Kind != order.Run, err == nil && doc.Outcome != nil:
+	case errors.Is(err, errAbsent), err == nil && doc.Kind != order.Run, err == nil && doc.Outcome != nil:
 		return operation.RunSettled{}
 	case err != nil:
 		return trouble(err)

@@ -21,7 +21,7 @@ func (d *driver) lookClaim(ctx context.Context) operation.Event {
 		return trouble(err)
 	}
 	c, err := d.claim(ctx, v.Roster, d.doc.Instance)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return operation.ClaimIs{}
 	}
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *driver) lookClaim(ctx context.Context) operation.Event {
 	return operation.ClaimIs{Claim: c, Exists: true}
 }
 
-// claim is that of an instance, or absent.
+// claim is that of an instance, or errAbsent.
 func (o *Ops) claim(ctx context.Context, r *roster.Roster, instance string) (claim.Claim, error) {
 	key, err := claim.Key(instance)
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *driver) readSession(ctx context.Context) operation.Event {
 		return trouble(err)
 	}
 	s, err := d.session(ctx, b)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return operation.NoSession{}
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *driver) readAck(ctx context.Context) operation.Event {
 		return trouble(err)
 	}
 	a, err := d.ack(ctx, b, d.doc.Key)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return operation.NoAck{}
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *driver) putOrder(ctx context.Context, said order.Order) operation.Event
 		sent = e.Cause
 	}
 	there, err := d.get(ctx, key)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return operation.Unknown{Why: problem.Words(sent)}
 	}
 	if err != nil {
@@ -207,7 +207,7 @@ func (d *driver) conclude(ctx context.Context, out operation.Outcome) operation.
 func (d *driver) readReceipt(ctx context.Context, ref receipt.Ref) operation.Event {
 	e := d.examine(ctx, d.doc, ref)
 	switch {
-	case errors.Is(e.err, absent):
+	case errors.Is(e.err, errAbsent):
 		return operation.NoReceipt{}
 	case e.err != nil:
 		return trouble(e.err)

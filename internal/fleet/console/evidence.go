@@ -15,7 +15,7 @@ import (
 
 // examined is a receipt after every question was put to it.
 type examined struct {
-	err    error // it could not be asked at all; absent if it is not there
+	err    error // it could not be asked at all; errAbsent if it is not there
 	checks []receipt.Check
 	got    receipt.Receipt // where all checks hold
 }
@@ -90,7 +90,7 @@ func (o *Ops) madeBy(ctx context.Context, r *roster.Roster, doc operation.Operat
 		return by, by != "", nil
 	}
 	other, err := o.noted(ctx, r, by)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return by, false, nil
 	}
 	same := other.Kind == order.Stop && other.Instance == doc.Instance && other.Enrollment == doc.Enrollment &&
@@ -115,7 +115,7 @@ func (o *Ops) Verify(ctx context.Context, key string) (Verification, error) {
 		return Verification{}, err
 	}
 	data, err := o.get(ctx, at)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return Verification{}, problem.New(problem.Gone, "receipt-unknown", "No receipt stands under %s.", key)
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func (o *Ops) Verify(ctx context.Context, key string) (Verification, error) {
 			WithHint("holdfast stop prints it: evidence/ENROLLMENT/INSTANCE/INCARNATION-OPERATION.json")
 	}
 	doc, err := o.noted(ctx, v.Roster, by)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return Verification{}, problem.New(problem.Gone, "operation-unknown", "No stop is noted under the key %s, so it is not known what the receipt should say.", by)
 	}
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *Ops) Verify(ctx context.Context, key string) (Verification, error) {
 // none.
 func (o *Ops) notes(ctx context.Context, r *roster.Roster, doc operation.Operation, key string) (string, error) {
 	c, err := o.claim(ctx, r, doc.Instance)
-	if err != nil && !errors.Is(err, absent) {
+	if err != nil && !errors.Is(err, errAbsent) {
 		return "", err
 	}
 	for _, n := range c.Receipts {

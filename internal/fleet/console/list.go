@@ -117,7 +117,7 @@ func (l looks) beat(ctx context.Context, b order.Box) (*order.Beat, error) {
 		return nil, err
 	}
 	data, err := l.get(ctx, key)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return nil, nil
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (l looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
 func (l looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (Instance, error) {
 	a, err := l.ack(ctx, s.box, c.Operation)
 	switch {
-	case errors.Is(err, absent):
+	case errors.Is(err, errAbsent):
 		i.State = stateOrdered
 	case err != nil && problem.KindOf(err) == problem.Failed:
 		return i, err
@@ -185,7 +185,7 @@ func (l looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (In
 func (l looks) refused(ctx context.Context, c claim.Claim, i Instance) (Instance, error) {
 	doc, err := l.noted(ctx, l.roster, c.Operation)
 	switch {
-	case err != nil && problem.KindOf(err) == problem.Failed && !errors.Is(err, absent):
+	case err != nil && problem.KindOf(err) == problem.Failed && !errors.Is(err, errAbsent):
 		return i, err
 	case err != nil:
 		return i, nil

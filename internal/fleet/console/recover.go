@@ -20,7 +20,7 @@ type Resumed struct {
 // Resume goes on with the operation of a key, whichever console began it.
 func (o *Ops) Resume(ctx context.Context, key string) (Resumed, error) {
 	doc, err := o.owned(ctx, key)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return Resumed{}, problem.New(problem.Gone, "operation-unknown", "No operation is noted under the key %s.", key)
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *Ops) Recover(ctx context.Context) (Recovered, error) {
 		leave := func(why string) { found.Left = append(found.Left, Left{key, why}) }
 		doc, err := o.noted(ctx, v.Roster, key)
 		switch {
-		case errors.Is(err, absent) || problem.KindOf(err) == problem.Usage:
+		case errors.Is(err, errAbsent) || problem.KindOf(err) == problem.Usage:
 			leave("no operation of that key was ever noted: it was made by hand")
 			continue
 		case err != nil:

@@ -81,7 +81,7 @@ func (o *Ops) begin(ctx context.Context, key string, asked operation.Asked, plan
 	if err == nil {
 		return o.goesOn(ctx, was, asked)
 	}
-	if !errors.Is(err, absent) {
+	if !errors.Is(err, errAbsent) {
 		return operation.Operation{}, err
 	}
 	doc, err := plan(v)
@@ -137,7 +137,7 @@ func (o *Ops) planRun(ctx context.Context, v *rosterstore.Version, req RunReques
 	}
 	c, err := o.claim(ctx, v.Roster, req.Instance)
 	switch {
-	case errors.Is(err, absent):
+	case errors.Is(err, errAbsent):
 	case err != nil:
 		return none, err
 	case c.State == claim.Held:
@@ -164,7 +164,7 @@ func (o *Ops) canProve(ctx context.Context, v *rosterstore.Version, enrolled str
 		return err
 	}
 	s, err := o.session(ctx, b)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return problem.Refusal("box-silent", "Box %s was never started: no root of it has ever written a session. Nothing was begun.", row.BoxID).
 			WithHint("on that machine: holdfast up")
 	}
@@ -193,7 +193,7 @@ func (o *Ops) provenHere(ctx context.Context, v *rosterstore.Version, c claim.Cl
 		return err
 	}
 	data, err := o.get(ctx, key)
-	if errors.Is(err, absent) || err == nil && !last.Is(data) {
+	if errors.Is(err, errAbsent) || err == nil && !last.Is(data) {
 		return problem.Refusal("receipt-refused", "The receipt %s, by which %s ended on another box, is not what the claim notes. Nothing was begun.", last.Key, c.Instance)
 	}
 	if err != nil {
@@ -284,7 +284,7 @@ func stopped(doc operation.Operation, out operation.Outcome) (Stopped, error) {
 func (o *Ops) planStop(ctx context.Context, v *rosterstore.Version, instance string) (operation.Operation, Stopped, error) {
 	none := operation.Operation{}
 	c, err := o.claim(ctx, v.Roster, instance)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return none, Stopped{}, unknownInstance(instance)
 	}
 	if err != nil {
@@ -303,7 +303,7 @@ func (o *Ops) planStop(ctx context.Context, v *rosterstore.Version, instance str
 	doc.Key, doc.Instance = n.Operation, instance
 	e := o.examine(ctx, doc, n.Ref)
 	switch {
-	case errors.Is(e.err, absent):
+	case errors.Is(e.err, errAbsent):
 		return none, Stopped{}, problem.Refusal("receipt-absent", "%s is stopped, by the receipt %s, which is not in the store any more.", instance, n.Key)
 	case e.err != nil:
 		return none, Stopped{}, e.err

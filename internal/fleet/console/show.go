@@ -45,7 +45,7 @@ func (o *Ops) Show(ctx context.Context, instance string) (Shown, error) {
 		return Shown{}, err
 	}
 	c, err := o.claim(ctx, v.Roster, instance)
-	if errors.Is(err, absent) {
+	if errors.Is(err, errAbsent) {
 		return Shown{}, unknownInstance(instance)
 	}
 	if err != nil {
@@ -72,7 +72,7 @@ func (l looks) lives(ctx context.Context, enrolled string) (*BoxSession, error) 
 	}
 	now, err := l.session(ctx, s.box)
 	switch {
-	case errors.Is(err, absent) || err != nil && problem.KindOf(err) != problem.Failed:
+	case errors.Is(err, errAbsent) || err != nil && problem.KindOf(err) != problem.Failed:
 		return nil, nil
 	case err != nil:
 		return nil, err

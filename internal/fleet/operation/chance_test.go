@@ -13,16 +13,11 @@ import (
 	"holdfast/internal/fleet/order"
 )
 
-// fleet is a world with many drivers, of whom each does one thing at a time.
+// play is a world with many drivers, of whom each does one thing at a time.
 type play struct {
 	w       *world
 	drivers []operation.State
 	notes   int
-}
-
-func (p *play) over(s operation.State) bool {
-	_, done := s.Next().(operation.Done)
-	return done
 }
 
 // step lets a driver do its next thing, which may fail before or after it took effect.

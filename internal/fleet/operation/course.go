@@ -31,26 +31,24 @@ func (c course) halted() (Effect, bool) {
 	return nil, false
 }
 
-// common deals with what may come of any effect. Unreachable and Unknown alike are
-// asked again after a while: what was asked for is idempotent.
-func (c course) common(e Event) (course, bool) {
-	switch e := e.(type) {
-	case Unreachable:
-		c.waiting = "the store cannot be reached: " + e.Why
-	case Unknown:
-		c.waiting = "whether a write took effect is not known yet: " + e.Why
-	case Broken:
-		c.stuck = &Stuck{e.Step, e.Reason}
-	default:
-		return c, false
-	}
-	return c, true
+// Why a state waits after what may come of any effect. Both alike are asked again after a
+// while: what was asked for is idempotent.
+func (e Unreachable) words() string { return "the store cannot be reached: " + e.Why }
+
+func (e Unknown) words() string {
+	return "whether a write took effect is not known yet: " + e.Why
+}
+
+func (e TakenOver) words() string { return "console " + e.Console + " goes on with it" }
+func (c course) silent() string   { return "box " + c.doc.BoxID + " has no session" }
+func (c course) unanswered() string {
+	return "box " + c.doc.BoxID + " has not answered yet"
 }
 
 // astray is a state to which something happened that does not come of its effect.
 func (c course) astray(doing Effect, e Event) course {
 	c.stuck = &Stuck{"operation-astray", fmt.Sprintf("The operation %s did %T, and %T is not what comes of that.", c.doc.Key, doing, e)}
-	if r, ok := e.(Refused); ok {
+	if r, ok := e.(Refused); ok { // of what is not refused to anybody
 		c.stuck = &Stuck{r.Step, r.Reason}
 	}
 	return c

@@ -88,68 +88,60 @@ func (r Run) after(e Event) Run {
 	if r.waiting != "" {
 		return r.woken(e)
 	}
-	if c, ok := r.common(e); ok {
-		r.course = c
-		return r
-	}
-	switch r.at {
-	case runLook, runTake, runForgo, runAbandon:
-		if e, ok := e.(ClaimIs); ok {
-			return r.claimed(e)
-		}
-	case runReserve:
-		switch e := e.(type) {
-		case Reserved:
-			return r.to(runTake)
-		case Refused:
-			// No driver of this has the claim, as far as was seen. Another may have, since.
-			r.outcome = refusal(e.Step, "%s", e.Reason)
-			return r.to(runForgo)
-		}
-	case runSession:
-		switch e := e.(type) {
-		case SessionIs:
-			return r.heard(e.ID)
-		case NoSession:
-			return r.wait("box " + r.doc.BoxID + " has no session")
-		}
-	case runOrder:
-		if _, ok := e.(Ordered); ok {
-			return r.to(runAck)
-		}
-	case runAck:
-		switch e := e.(type) {
-		case AckIs:
-			return r.answered(e.Ack)
-		case NoAck:
-			return r.wait("box " + r.doc.BoxID + " has not answered yet")
-		}
-	case runOver:
-		switch e := e.(type) {
-		case AckIs:
-			return r.recalled(e.Ack)
-		case NoAck:
-			return r.to(runLetGo) // with the outcome that the claim gave
-		}
-	case runLetGo:
-		if _, ok := e.(HoldReleased); ok {
-			if r.doc.Outcome != nil {
-				return r.to(runDone)
-			}
-			return r.to(runConclude)
-		}
-	case runConclude:
-		switch e := e.(type) {
-		case Concluded:
-			r.outcome = e.Outcome // that of whoever was first
-			return r.to(runDone)
-		case TakenOver:
-			return r.wait("console " + e.Console + " goes on with it")
-		}
-	case runDone:
+	if next, ok := r.came(e); ok {
+		return next
 	}
 	r.course = r.astray(r.doing(), e)
 	return r
+}
+
+// came goes on after e, if that is what comes of the effect.
+func (r Run) came(e Event) (Run, bool) {
+	switch e := e.(type) {
+	case ClaimIs:
+		return r.claimed(e), r.at == runLook || r.at == runTake || r.at == runForgo || r.at == runAbandon
+	case Reserved:
+		return r.to(runTake), r.at == runReserve
+	case Refused:
+		// No driver of this has the claim, as far as was seen. Another may have, since.
+		r.outcome = refusal(e.Step, "%s", e.Reason)
+		return r.to(runForgo), r.at == runReserve
+	case SessionIs:
+		return r.heard(e.ID), r.at == runSession
+	case NoSession:
+		return r.wait(r.silent()), r.at == runSession
+	case Ordered:
+		return r.to(runAck), r.at == runOrder
+	case AckIs:
+		if r.at == runOver {
+			return r.recalled(e.Ack), true
+		}
+		return r.answered(e.Ack), r.at == runAck
+	case NoAck:
+		if r.at == runOver {
+			return r.to(runLetGo), true // with the outcome that the claim gave
+		}
+		return r.wait(r.unanswered()), r.at == runAck
+	case HoldReleased:
+		if r.doc.Outcome != nil {
+			return r.to(runDone), r.at == runLetGo
+		}
+		return r.to(runConclude), r.at == runLetGo
+	case Concluded:
+		r.outcome = e.Outcome // that of whoever was first
+		return r.to(runDone), r.at == runConclude
+	case TakenOver:
+		return r.wait(e.words()), r.at == runConclude
+	case Unreachable:
+		return r.wait(e.words()), true
+	case Unknown:
+		return r.wait(e.words()), true
+	case Broken:
+		r.course = r.contradicted(e.Step, "%s", e.Reason)
+		return r, true
+	case Proved, Unproved, NoReceipt, RunSettled, Woken:
+	}
+	return r, false
 }
 
 func (r Run) to(at runStep) Run {

@@ -85,64 +85,56 @@ func (s Stop) after(e Event) Stop {
 	if s.waiting != "" {
 		return s.woken(e)
 	}
-	if c, ok := s.common(e); ok {
-		s.course = c
-		return s
-	}
-	switch s.at {
-	case stopLook:
-		if e, ok := e.(ClaimIs); ok {
-			return s.looked(e)
-		}
-	case stopSettle:
-		if _, ok := e.(RunSettled); ok {
-			s.settled = true
-			return s.to(stopLook) // the box may have refused the run
-		}
-	case stopSession:
-		switch e := e.(type) {
-		case SessionIs:
-			return s.heard(e.ID)
-		case NoSession:
-			return s.wait("box " + s.doc.BoxID + " has no session")
-		}
-	case stopOrder:
-		if _, ok := e.(Ordered); ok {
-			return s.to(stopAck)
-		}
-	case stopAck:
-		switch e := e.(type) {
-		case AckIs:
-			return s.answered(e.Ack)
-		case NoAck:
-			return s.wait("box " + s.doc.BoxID + " has not answered yet")
-		}
-	case stopReceipt:
-		switch e := e.(type) {
-		case Proved:
-			return s.proved(e)
-		case Unproved:
-			s.outcome = refusal("receipt-refused", "The receipt %s is not believed: %s (%s). The claim is as it was, and nothing was released.", s.ref.Key, e.Check, e.Detail)
-			return s.to(stopConclude)
-		case NoReceipt:
-			return s.wait("the receipt " + s.ref.Key + " is not there yet")
-		}
-	case stopRelease:
-		if e, ok := e.(ClaimIs); ok {
-			return s.released(e)
-		}
-	case stopConclude:
-		switch e := e.(type) {
-		case Concluded:
-			s.outcome = e.Outcome // that of whoever was first
-			return s.to(stopDone)
-		case TakenOver:
-			return s.wait("console " + e.Console + " goes on with it")
-		}
-	case stopDone:
+	if next, ok := s.came(e); ok {
+		return next
 	}
 	s.course = s.astray(s.doing(), e)
 	return s
+}
+
+// came goes on after e, if that is what comes of the effect.
+func (s Stop) came(e Event) (Stop, bool) {
+	switch e := e.(type) {
+	case ClaimIs:
+		if s.at == stopRelease {
+			return s.released(e), true
+		}
+		return s.looked(e), s.at == stopLook
+	case RunSettled:
+		s.settled = true
+		return s.to(stopLook), s.at == stopSettle // the box may have refused the run
+	case SessionIs:
+		return s.heard(e.ID), s.at == stopSession
+	case NoSession:
+		return s.wait(s.silent()), s.at == stopSession
+	case Ordered:
+		return s.to(stopAck), s.at == stopOrder
+	case AckIs:
+		return s.answered(e.Ack), s.at == stopAck
+	case NoAck:
+		return s.wait(s.unanswered()), s.at == stopAck
+	case Proved:
+		return s.proved(e), s.at == stopReceipt
+	case Unproved:
+		s.outcome = refusal("receipt-refused", "The receipt %s is not believed: %s (%s). The claim is as it was, and nothing was released.", s.ref.Key, e.Check, e.Detail)
+		return s.to(stopConclude), s.at == stopReceipt
+	case NoReceipt:
+		return s.wait("the receipt " + s.ref.Key + " is not there yet"), s.at == stopReceipt
+	case Concluded:
+		s.outcome = e.Outcome // that of whoever was first
+		return s.to(stopDone), s.at == stopConclude
+	case TakenOver:
+		return s.wait(e.words()), s.at == stopConclude
+	case Unreachable:
+		return s.wait(e.words()), true
+	case Unknown:
+		return s.wait(e.words()), true
+	case Broken:
+		s.course = s.contradicted(e.Step, "%s", e.Reason)
+		return s, true
+	case Refused, Reserved, HoldReleased, Woken:
+	}
+	return s, false
 }
 
 func (s Stop) to(at stopStep) Stop {

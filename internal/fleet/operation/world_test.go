@@ -2,7 +2,6 @@ package operation_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -279,10 +278,3 @@ func (w *world) drive(t *testing.T, s operation.State) (operation.Outcome, []str
 }
 
 func name(v any) string { return fmt.Sprintf("%T", v)[len("operation."):] }
-
-func equalSets(a, b []string) bool {
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b)
-}
