@@ -461,6 +461,11 @@ func TestAStopEndsTheRunFirst(t *testing.T) {
 	if _, err := f.ops.Run(ctx, run("")); step(err) != "operation-unsettled" {
 		t.Fatal(err)
 	}
+	ctx, cancel = context.WithCancel(t.Context())
+	f.waits = cancel
+	if _, err := f.ops.Stop(ctx, stop("op-2")); step(err) != "operation-unsettled" || !strings.Contains(err.Error(), "the run op-1") {
+		t.Fatal(err)
+	}
 	f.waits, f.boxes[0].down = nil, false
 	f.stop("op-2")
 	f.wantNothingHeld()
@@ -561,5 +566,17 @@ func TestWhatIsListed(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestHowLongIsWaited(t *testing.T) {
+	for looks := range 100 {
+		if d := console.Remote(looks); d < time.Second/2 || d >= time.Second {
+			t.Errorf("a store that is reached over a network is looked at after %v", d)
+		}
+		most := min(20*time.Millisecond<<min(looks, 10), time.Second)
+		if d := console.InFolder(looks); d < most/2 || d >= most {
+			t.Errorf("after %d looks a folder is looked at after %v", looks, d)
+		}
 	}
 }

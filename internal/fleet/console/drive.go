@@ -147,6 +147,7 @@ func (d *driver) settleRun(ctx context.Context, key string) operation.Event {
 	case err != nil:
 		return trouble(err)
 	}
+	d.why = "the run " + key + ", by which it was begun, is not over"
 	if _, err := d.drive(ctx, doc, d.patient); err != nil {
 		return trouble(err)
 	}

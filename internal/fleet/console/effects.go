@@ -64,14 +64,13 @@ func (d *driver) changeClaim(ctx context.Context, change bucket.Change[claim.Cla
 // reserved it.
 func (d *driver) reserve(ctx context.Context) operation.Event {
 	var refused *problem.Error
+	hold := d.doc.Hold()
 	_, err := d.Roster.Update(ctx, d.Key, func(r *roster.Roster) error {
 		refused = nil
-		if h, held := r.Holds[d.doc.Key]; held && h.Instance == d.doc.Instance && h.Scope == roster.OneBox(d.doc.BoxID) {
+		if h, held := r.Holds[d.doc.Key]; held && h.Instance == hold.Instance && h.Scope == hold.Scope {
 			return roster.ErrUnchanged
 		}
-		err := r.ReserveHold(d.doc.Key, roster.Hold{
-			Console: d.Name, Instance: d.doc.Instance, Scope: roster.OneBox(d.doc.BoxID), ReservedAt: d.Now(),
-		})
+		err := r.ReserveHold(d.doc.Key, hold)
 		if !errors.Is(err, roster.ErrUnchanged) {
 			errors.As(err, &refused)
 		}
