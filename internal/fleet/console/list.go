@@ -1,0 +1,197 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"holdfast/internal/fleet/claim"
+	"holdfast/internal/fleet/document"
+	"holdfast/internal/fleet/operation"
+	"holdfast/internal/fleet/order"
+	"holdfast/internal/fleet/roster"
+	"holdfast/internal/problem"
+)
+
+// States of an instance, as they are listed, besides those that a box says in its beat.
+const (
+	stateOrdered = "ordered" // the box has not answered yet
+	stateStopped = "stopped"
+	stateRefused = "refused" // it was not started
+	stateLost    = "lost"    // its box was given up
+	stateDamaged = "damaged" // what is known of it cannot be read
+)
+
+// Instance is an instance as lists show it. What a box said in its beat is marked by
+// Seen.
+type Instance struct {
+	Instance    string `json:"instance"`
+	Box         string `json:"box"`
+	State       string `json:"state"`
+	Incarnation uint64 `json:"incarnation"`
+	Binding     string `json:"binding"`
+	// Started is by the box's clock; it is left out where the box has not said.
+	Started time.Time `json:"started,omitzero"`
+	// Refusal is why it was not started, or why nothing more is known of it.
+	Refusal string `json:"refusal"`
+	Exit    string `json:"exit,omitempty"` // how it ended by itself
+	// Seen is when the box last showed it, by the box's clock, and AgeNS how long ago by
+	// this one: both only where the state is from a beat.
+	Seen  time.Time `json:"seen,omitzero"`
+	AgeNS int64     `json:"age_ns,omitempty"`
+}
+
+// List is every instance, by name.
+func (o *Ops) List(ctx context.Context) ([]Instance, error) {
+	v, err := o.Roster.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := o.Bucket.List(ctx, claim.Under)
+	if err != nil {
+		return nil, err
+	}
+	looks := looks{Ops: o, roster: v.Roster, boxes: map[string]*seen{}}
+	list := []Instance{}
+	for _, key := range keys {
+		name, ok := strings.CutSuffix(strings.TrimPrefix(key.String(), claim.Under), ".json")
+		if !ok || roster.CheckName("instance", name) != nil {
+			continue // no claim stands under such a key
+		}
+		c, err := o.claim(ctx, v.Roster, name)
+		switch {
+		case err != nil && problem.KindOf(err) == problem.Failed:
+			return nil, err // the store: what cannot be asked is not shown as anything
+		case err != nil:
+			list = append(list, Instance{Instance: name, State: stateDamaged, Refusal: problem.Words(err)})
+		default:
+			shown, err := looks.at(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, shown)
+		}
+	}
+	return list, nil
+}
+
+// looks is one look at all instances: each box is read once.
+type looks struct {
+	*Ops
+	roster *roster.Roster
+	boxes  map[string]*seen
+}
+
+// seen is what was read of a box.
+type seen struct {
+	box  order.Box
+	beat *order.Beat
+	why  string // why nothing is known
+}
+
+func (l looks) box(ctx context.Context, enrolled string) (*seen, error) {
+	if s, ok := l.boxes[enrolled]; ok {
+		return s, nil
+	}
+	s := &seen{}
+	b, err := l.Ops.box(ctx, l.roster, enrolled)
+	if err == nil {
+		s.box = b
+		s.beat, err = l.beat(ctx, b)
+	}
+	if err != nil {
+		if problem.KindOf(err) == problem.Failed {
+			return nil, err
+		}
+		s.why = problem.Words(err)
+	}
+	l.boxes[enrolled] = s
+	return s, nil
+}
+
+// beat is the box's last one, nil if there is none.
+func (l looks) beat(ctx context.Context, b order.Box) (*order.Beat, error) {
+	key, err := order.BeatKey(b.Enrollment())
+	if err != nil {
+		return nil, err
+	}
+	data, err := l.get(ctx, key)
+	if errors.Is(err, errAbsent) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	beat, err := b.ReadBeat(data)
+	return &beat, err
+}
+
+// at is the instance whose claim is c.
+func (l looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
+	i := Instance{Instance: c.Instance, Box: c.BoxID, Incarnation: c.Incarnation, Binding: c.Binding.String()}
+	if c.State == claim.Released {
+		if n, ok := newest(c); ok && n.Incarnation == c.Incarnation {
+			i.State = stateStopped
+			return i, nil
+		}
+		i.State = stateRefused
+		return l.refused(ctx, c, i)
+	}
+	row := l.roster.Boxes[c.Enrollment]
+	if row.State != roster.Active && len(row.LossIDs) > 0 {
+		i.State, i.Refusal = stateLost, "box "+row.BoxID+" was given up for lost"
+		return i, nil
+	}
+	s, err := l.box(ctx, c.Enrollment)
+	if err != nil {
+		return i, err
+	}
+	if s.why != "" {
+		i.State, i.Refusal = stateDamaged, s.why
+		return i, nil
+	}
+	return l.held(ctx, c, i, s)
+}
+
+// held is an instance that a box has: as the box answered, and then as it shows it.
+func (l looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (Instance, error) {
+	a, err := l.ack(ctx, s.box, c.Operation)
+	switch {
+	case errors.Is(err, errAbsent):
+		i.State = stateOrdered
+	case err != nil && problem.KindOf(err) == problem.Failed:
+		return i, err
+	case err != nil:
+		i.State, i.Refusal = stateDamaged, problem.Words(err)
+	default:
+		i.State = order.Phase(a.Answer)
+		if r, refused := a.Answer.(order.Refused); refused {
+			i.Refusal = r.Reason
+			return i, nil // for good
+		}
+	}
+	if s.beat == nil {
+		return i, nil
+	}
+	if b, ok := s.beat.Of(c.Instance, c.Incarnation, c.Session); ok {
+		i.State, i.Started, i.Exit = b.State, b.Started, b.Exit
+		i.Seen, i.AgeNS = s.beat.At, int64(document.Stamp(l.Now()).Sub(s.beat.At))
+	}
+	return i, nil
+}
+
+// refused is an instance that was not started, with the words of the run.
+func (l looks) refused(ctx context.Context, c claim.Claim, i Instance) (Instance, error) {
+	doc, err := l.noted(ctx, l.roster, c.Operation)
+	switch {
+	case err != nil && problem.KindOf(err) == problem.Failed && !errors.Is(err, errAbsent):
+		return i, err
+	case err != nil:
+		return i, nil
+	}
+	if r, ok := doc.Outcome.(operation.Refusal); ok {
+		i.Refusal = r.Reason
+	}
+	return i, nil
+}
