@@ -87,7 +87,7 @@ func TestWhatWasAcknowledgedOutlastsAKill(t *testing.T) {
 			}
 			last = number(t, lines.Text(), last)
 		}
-		must(t, unix.Kill(c.Process.Pid, unix.SIGKILL))
+		must(t, c.Process.Kill())
 		for lines.Scan() { // what it still acknowledged; a line is written whole
 			last = number(t, lines.Text(), last)
 		}
