@@ -2,6 +2,9 @@ package durable_test
 
 import "golang.org/x/sys/unix"
 
+// locatesByDescriptor: a folder is found wherever it was moved.
+const locatesByDescriptor = true
+
 // mountSmall mounts a file system of 64 KiB on folder.
 func mountSmall(folder string) error {
 	return unix.Mount("tmpfs", folder, "tmpfs", 0, "size=64k")
