@@ -189,6 +189,8 @@ func TestAStoreThatFailsNowAndThenIsWaitedFor(t *testing.T) {
 	}
 }
 
+// case F18
+//
 // Red when: a hold whose operation is over is left, or one that was never noted is
 // released.
 func TestRecoverLooksBehindEveryHold(t *testing.T) {
