@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"holdfast/internal/bucket"
@@ -188,6 +189,8 @@ func TestAStoreThatFailsNowAndThenIsWaitedFor(t *testing.T) {
 	}
 }
 
+// case F18
+//
 // Red when: a hold whose operation is over is left, or one that was never noted is
 // released.
 func TestRecoverLooksBehindEveryHold(t *testing.T) {
@@ -305,5 +308,32 @@ func TestAnotherOrderInTheOrdersPlaceIsAConflict(t *testing.T) {
 	f.put(f.boxes[0].at(at), append(data[:len(data)-2], 'x', '}'))
 	if _, err := f.ops.Run(t.Context(), run("box-1")); step(err) != "envelope-format" || problem.KindOf(err) != problem.Unknown {
 		t.Errorf("%v", err)
+	}
+}
+
+// Red when: an instance that the store could not be asked about is left out, or shown as
+// something.
+func TestAStoreThatCannotBeAskedListsNothing(t *testing.T) {
+	f := begin(t, "box-1")
+	for n := range 20 {
+		req := run("box-1")
+		req.Key, req.Instance = fmt.Sprintf("op-%d", n), fmt.Sprintf("web-%02d", n)
+		f.run(req)
+	}
+	list, err := f.ops.List(t.Context())
+	if err != nil || len(list) != 20 || list[19].Instance != "web-19" || list[0].State != "running" {
+		t.Fatalf("%+v: %v", list, err)
+	}
+	for n := range 40 {
+		var calls atomic.Int32
+		o := f.meddled(func(_ bool, do func() bucket.Ending) bucket.Ending {
+			if int(calls.Add(1)) == n+1 {
+				return bucket.Failed{Cause: errPlanned}
+			}
+			return do()
+		})
+		if list, err := o.List(t.Context()); list != nil || step(err) != errPlanned.Step {
+			t.Errorf("where call %d fails: %d instances, %v", n+1, len(list), err)
+		}
 	}
 }

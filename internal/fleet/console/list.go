@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/internal/fleet/claim"
@@ -52,66 +53,111 @@ func (o *Ops) List(ctx context.Context) ([]Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	looks := looks{Ops: o, roster: v.Roster, boxes: map[string]*seen{}}
-	list := []Instance{}
+	names := []string{}
 	for _, key := range keys {
 		name, ok := strings.CutSuffix(strings.TrimPrefix(key.String(), claim.Under), ".json")
-		if !ok || roster.CheckName("instance", name) != nil {
-			continue // no claim stands under such a key
+		if ok && roster.CheckName("instance", name) == nil { // no claim stands under another
+			names = append(names, name)
 		}
-		c, err := o.claim(ctx, v.Roster, name)
-		switch {
-		case err != nil && problem.KindOf(err) == problem.Failed:
-			return nil, err // the store: what cannot be asked is not shown as anything
-		case err != nil:
-			list = append(list, Instance{Instance: name, State: stateDamaged, Refusal: problem.Words(err)})
-		default:
-			shown, err := looks.at(ctx, c)
-			if err != nil {
-				return nil, err
+	}
+	return o.looksFor(v.Roster).all(ctx, names)
+}
+
+// atOnce is how many instances are looked at at a time: each takes some reads of a store
+// that may be far away.
+const atOnce = 16
+
+// all looks at instances, and stops at the first that the store keeps it from.
+func (l *looks) all(ctx context.Context, names []string) ([]Instance, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	list, failed := make([]Instance, len(names)), make([]error, len(names))
+	room := make(chan struct{}, atOnce)
+	var looking sync.WaitGroup
+	for n, name := range names {
+		room <- struct{}{}
+		looking.Go(func() {
+			defer func() { <-room }()
+			if list[n], failed[n] = l.named(ctx, name); failed[n] != nil {
+				cancel() // which the others then fail of
 			}
-			list = append(list, shown)
+		})
+	}
+	looking.Wait()
+	for _, err := range failed {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return nil, err
 		}
+	}
+	if err := errors.Join(failed...); err != nil { // whoever asked has gone
+		return nil, err
 	}
 	return list, nil
 }
 
-// looks is one look at all instances: each box is read once.
+// named is the instance called name. What of it cannot be read is shown as damaged; its
+// error is that of a store that cannot be asked: then nothing is shown.
+func (l *looks) named(ctx context.Context, name string) (Instance, error) {
+	c, err := l.claim(ctx, l.roster, name)
+	switch {
+	case err != nil && problem.KindOf(err) == problem.Failed:
+		return Instance{}, err
+	case err != nil:
+		return Instance{Instance: name, State: stateDamaged, Refusal: problem.Words(err)}, nil
+	}
+	return l.at(ctx, c)
+}
+
+// looks is one look at several instances: each box is read once.
 type looks struct {
 	*Ops
 	roster *roster.Roster
-	boxes  map[string]*seen
+
+	mu    sync.Mutex
+	boxes map[string]*seen
+}
+
+func (o *Ops) looksFor(r *roster.Roster) *looks {
+	return &looks{Ops: o, roster: r, boxes: map[string]*seen{}}
 }
 
 // seen is what was read of a box.
 type seen struct {
+	once sync.Once
+	err  error // the store: nothing can be said
 	box  order.Box
 	beat *order.Beat
 	why  string // why nothing is known
 }
 
-func (l looks) box(ctx context.Context, enrolled string) (*seen, error) {
-	if s, ok := l.boxes[enrolled]; ok {
-		return s, nil
+func (l *looks) box(ctx context.Context, enrolled string) (*seen, error) {
+	l.mu.Lock()
+	s := l.boxes[enrolled]
+	if s == nil {
+		s = &seen{}
+		l.boxes[enrolled] = s
 	}
-	s := &seen{}
+	l.mu.Unlock()
+	s.once.Do(func() { s.read(ctx, l, enrolled) })
+	return s, s.err
+}
+
+func (s *seen) read(ctx context.Context, l *looks, enrolled string) {
 	b, err := l.Ops.box(ctx, l.roster, enrolled)
 	if err == nil {
 		s.box = b
 		s.beat, err = l.beat(ctx, b)
 	}
-	if err != nil {
-		if problem.KindOf(err) == problem.Failed {
-			return nil, err
-		}
+	switch {
+	case err != nil && problem.KindOf(err) == problem.Failed:
+		s.err = err
+	case err != nil:
 		s.why = problem.Words(err)
 	}
-	l.boxes[enrolled] = s
-	return s, nil
 }
 
 // beat is the box's last one, nil if there is none.
-func (l looks) beat(ctx context.Context, b order.Box) (*order.Beat, error) {
+func (l *looks) beat(ctx context.Context, b order.Box) (*order.Beat, error) {
 	key, err := order.BeatKey(b.Enrollment())
 	if err != nil {
 		return nil, err
@@ -128,7 +174,7 @@ func (l looks) beat(ctx context.Context, b order.Box) (*order.Beat, error) {
 }
 
 // at is the instance whose claim is c.
-func (l looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
+func (l *looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
 	i := Instance{Instance: c.Instance, Box: c.BoxID, Incarnation: c.Incarnation, Binding: c.Binding.String()}
 	if c.State == claim.Released {
 		if n, ok := newest(c); ok && n.Incarnation == c.Incarnation {
@@ -155,7 +201,7 @@ func (l looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
 }
 
 // held is an instance that a box has: as the box answered, and then as it shows it.
-func (l looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (Instance, error) {
+func (l *looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (Instance, error) {
 	a, err := l.ack(ctx, s.box, c.Operation)
 	switch {
 	case errors.Is(err, errAbsent):
@@ -182,7 +228,7 @@ func (l looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (In
 }
 
 // refused is an instance that was not started, with the words of the run.
-func (l looks) refused(ctx context.Context, c claim.Claim, i Instance) (Instance, error) {
+func (l *looks) refused(ctx context.Context, c claim.Claim, i Instance) (Instance, error) {
 	doc, err := l.noted(ctx, l.roster, c.Operation)
 	switch {
 	case err != nil && problem.KindOf(err) == problem.Failed && !errors.Is(err, errAbsent):

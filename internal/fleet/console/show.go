@@ -51,7 +51,7 @@ func (o *Ops) Show(ctx context.Context, instance string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	l := looks{Ops: o, roster: v.Roster, boxes: map[string]*seen{}}
+	l := o.looksFor(v.Roster)
 	i, err := l.at(ctx, c)
 	if err != nil {
 		return Shown{}, err
@@ -65,7 +65,7 @@ func (o *Ops) Show(ctx context.Context, instance string) (Shown, error) {
 }
 
 // lives is the present session of a box, nil where none can be read.
-func (l looks) lives(ctx context.Context, enrolled string) (*BoxSession, error) {
+func (l *looks) lives(ctx context.Context, enrolled string) (*BoxSession, error) {
 	s, err := l.box(ctx, enrolled)
 	if err != nil || s.box.Enrollment() == "" {
 		return nil, err
