@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/fleet/claim"
+	"holdfast/internal/fleet/operation"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/receipt"
 	"holdfast/internal/fleet/roster"
@@ -22,6 +23,9 @@ const (
 	StopUnfenced    Bug = "stop: ended before the fence is in the journal"
 	StopEarly       Bug = "stop: a receipt as soon as it was told to end"
 	StopNumeral     Bug = "stop: the numeral from the request"
+	AbandonedEarly  Bug = "run: given up because no answer came in time"
+	ReleasedEarly   Bug = "stop: the claim is released before a receipt is there"
+	HoldForgotten   Bug = "run: its hold is not released"
 	StopForgets     Bug = "stop: answered before the receipt is in the store"
 )
 
@@ -35,6 +39,7 @@ func New(seed uint64, bug Bug) *World {
 		journal: journal{reserve: true, inventory: map[string]installation{}, fences: map[string]fence{}},
 		boot:    1,
 	}
+	w.operations = map[string]operation.Operation{}
 	r := roster.New("bucket", time.Second)
 	r.Revision = 1
 	at := time.Unix(1, 0).UTC()
@@ -42,6 +47,10 @@ func New(seed uint64, bug Bug) *World {
 		panic(err)
 	}
 	r.Boxes = map[string]roster.Box{enrollment: {BoxID: "one", Namespace: "default", Region: "home", Pool: "default", Cloud: "none", EvidenceSHA256: "e", State: roster.Active, EnrolledAt: at}}
+	r.Consoles = map[string]roster.Console{}
+	for _, name := range names {
+		r.Consoles[name] = roster.Console{PublicKey: "p", Grant: "g", EnrolledAt: at}
+	}
 	w.roster = r
 	return w
 }
@@ -74,7 +83,7 @@ func (w *World) event() {
 		} else {
 			w.takeOrders()
 		}
-	case n < 85:
+	case n < 87:
 		w.stepConsole()
 	case n < 88:
 		w.end1()
@@ -157,6 +166,7 @@ func (w *World) quarantine() {
 // settle ends all that fails, and goes on until nothing is left to do.
 func (w *World) settle() {
 	w.calm, w.down, w.full, w.journal.reserve = true, false, false, true
+	w.drivers = nil // somebody says the same again
 	w.say("calm")
 	if _, b, _ := w.roster.Live("one"); b.State == roster.Quarantined {
 		w.quarantine()

@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/order"
@@ -427,7 +429,12 @@ func (w *World) end(s intent.Subject) intent.Event {
 }
 
 func ref(r receipt.Receipt) receipt.Ref {
-	return receipt.Ref{Key: at(r.Instance, r.Incarnation) + "-" + r.Operation, SHA256: string(r.Made)}
+	key, err := receipt.Key(r.Target)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256([]byte(r.Made))
+	return receipt.Ref{Key: key.String(), SHA256: hex.EncodeToString(sum[:])}
 }
 
 func (w *World) commitReceipt(e intent.CommitReceipt) intent.Event {
@@ -439,6 +446,10 @@ func (w *World) commitReceipt(e intent.CommitReceipt) intent.Event {
 		}
 	}
 	f := w.journal.fences[key]
+	if f.Operation == "" {
+		w.broken("%s is ended without a fence", e.Row.Operation)
+		return intent.Full{}
+	}
 	if f.RosterRevision == 0 || f.RosterRevision > w.roster.Revision {
 		w.broken("a receipt with the numeral %d", f.RosterRevision)
 	}

@@ -19,6 +19,7 @@ func TestHistories(t *testing.T) {
 func TestPlantedBugsAreFound(t *testing.T) {
 	for _, bug := range []Bug{
 		LaunchUnchecked, LaunchUnknown, LaunchTwice, RefusedUnknown, StopUnfenced, StopEarly, StopNumeral, StopForgets,
+		AbandonedEarly, ReleasedEarly, HoldForgotten,
 	} {
 		t.Run(string(bug), func(t *testing.T) {
 			for seed := range uint64(5000) {

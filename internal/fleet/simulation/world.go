@@ -155,6 +155,7 @@ func (w *World) watch() {
 			}
 		}
 	}
+	w.watchClaims()
 	for op, a := range w.acks {
 		if _, no := a.(order.Refused); no && w.wentBy(op) {
 			w.broken("%s was refused, and started something", op)
