@@ -185,7 +185,7 @@ func TestWhereNamespacesAreRefusedNothingStartsUnlessWeakIsAllowed(t *testing.T)
 	}
 }
 
-// Red when: the shim is no subreaper (orphans are lost), or everyone signals children alone.
+// Red when: the shim is no subreaper (orphans are lost), or stay kills but once.
 func TestWeakWorkIsSweptToTheLast(t *testing.T) {
 	if !refuse(t) {
 		return
