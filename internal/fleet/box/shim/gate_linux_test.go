@@ -141,7 +141,6 @@ func TestALauncherKilledBeforeTheIdentityStartsNothing(t *testing.T) {
 	}
 }
 
-// Red when: the shim ends with its parent, or keeps something of it open that makes it.
 func TestWorkOutlivesItsLauncher(t *testing.T) {
 	s := newSite(t)
 	c, out := s.launcher(t, "never")

@@ -163,9 +163,8 @@ func TestAShimThatIsKilledTakesAllWithIt(t *testing.T) {
 }
 
 // case F11: a member in uninterruptible sleep. It waits for an answer of a file system whose
-// server, outside of its namespace, has read the question. Red when: Ended asks for less than
-// the pidfd (for the exit file, which is there), or stay leaves before all have ended and
-// over looks at a thread's end.
+// server, outside of its namespace, has read the question. Red when: over takes a
+// descriptor that has nothing to say for an end.
 func TestWhoCannotDieHasNotEnded(t *testing.T) {
 	if !own(t, 0) {
 		return
