@@ -133,6 +133,7 @@ func (w *World) goOn(d *driver) bool {
 		return !w.calm
 	}
 	ev := w.effect(d, e)
+	w.did[fmt.Sprintf("console-%s.%s", d.state.Operation().Kind, strings.TrimPrefix(fmt.Sprintf("%T", e), "operation."))]++
 	w.say("%s by %s: %T → %T%+v", d.key(), d.console, e, ev, ev)
 	w.watch()
 	if w.chance(12) {
@@ -279,8 +280,10 @@ func (w *World) readAck(o operation.Operation) operation.Event {
 	if w.bug == AbandonedEarly && o.Kind == order.Run && !answered {
 		a, answered = order.Refused{Step: "late", Reason: "it took too long"}, true
 	}
-	if s, is := a.(order.Stopping); is && w.bug == ReleasedEarly {
-		a = order.Stopped{Receipt: receipt.Ref{Key: s.Why}}
+	if _, is := a.(order.Stopping); is && w.bug == ReleasedEarly {
+		c := w.claims[o.Instance]
+		c.State = claim.Released
+		w.claims[o.Instance] = c
 	}
 	if !answered {
 		return operation.NoAck{}
@@ -292,14 +295,6 @@ func (w *World) readAck(o operation.Operation) operation.Event {
 
 func (w *World) readReceipt(ref receipt.Ref) operation.Event {
 	r, there := w.receipts[ref.Key]
-	if !there && w.bug == ReleasedEarly {
-		for _, o := range w.operations {
-			if o.Kind == order.Stop && o.Outcome == nil {
-				r.Target = receipt.Target{Operation: o.Key, Enrollment: enrollment, Instance: o.Instance, Incarnation: o.Incarnation}
-			}
-		}
-		there = true
-	}
 	if !there {
 		return operation.NoReceipt{}
 	}

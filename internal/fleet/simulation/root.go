@@ -123,6 +123,7 @@ func (w *World) stepRoot() bool {
 		return true
 	}
 	ev := w.do(a.row.Subject, e)
+	w.did[intent.Name(kindOf(a.act), e)]++
 	w.say("%s %s: %T%+v → %T%+v", a.row.Operation, a.row.Instance, e, e, ev, ev)
 	w.watch()
 	if w.chance(25) {
@@ -135,6 +136,13 @@ func (w *World) stepRoot() bool {
 	}
 	a.act = a.act.After(ev)
 	return true
+}
+
+func kindOf(a intent.Act) intent.Kind {
+	if _, stop := a.(intent.Stop); stop {
+		return intent.KindStop
+	}
+	return intent.KindLaunch
 }
 
 // aside puts a launch that can do nothing now behind the others of its instance, so that
@@ -184,7 +192,10 @@ func (w *World) do(s intent.Subject, e intent.Effect) intent.Event {
 	case intent.Raise:
 		return w.raise(s)
 	case intent.Spawn:
-		p := &process{pid: len(w.procs), instance: s.Instance, incarnation: s.Incarnation, launch: e.Launch, life: w.root.life, alive: true, boot: w.boot, wedged: w.chance(12)}
+		p := &process{pid: len(w.procs), instance: s.Instance, incarnation: s.Incarnation, launch: e.Launch, life: w.root.life, alive: true, boot: w.boot, wedged: w.chance(3)}
+		if w.chance(40) {
+			return intent.NotSpawned{Step: "shim-start", Reason: "It did not come to its gate."}
+		}
 		w.procs = append(w.procs, p)
 		return intent.Waiting{Identity: p.identity()}
 	case intent.Release:

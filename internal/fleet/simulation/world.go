@@ -30,7 +30,8 @@ type World struct {
 	rng   *rand.Rand
 	bug   Bug
 	trace []string
-	fault string // the promise that was broken
+	did   map[string]int // how often each effect was done, by its name
+	fault string         // the promise that was broken
 
 	// The store.
 	roster   *roster.Roster
