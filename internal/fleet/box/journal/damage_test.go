@@ -40,9 +40,16 @@ func TestADamagedJournalIsRefusedAndNeverReplaced(t *testing.T) {
 		"a link": func(folder, file string) error {
 			return errors.Join(os.Rename(file, filepath.Join(folder, "elsewhere")), os.Symlink("elsewhere", file))
 		},
-		"a page": func(_, file string) error {
+		"each page but one": func(_, file string) error {
 			data, err := os.ReadFile(file)
 			for i := 4096; i < len(data); i++ {
+				data[i] ^= 0x55
+			}
+			return errors.Join(err, os.WriteFile(file, data, 0o600))
+		},
+		"the last page": func(_, file string) error {
+			data, err := os.ReadFile(file)
+			for i := len(data) - 4096; i < len(data); i++ {
 				data[i] ^= 0x55
 			}
 			return errors.Join(err, os.WriteFile(file, data, 0o600))

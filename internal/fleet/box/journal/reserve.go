@@ -27,7 +27,7 @@ func (j *Journal) Reserve() bool {
 func whole(path string) bool {
 	var s unix.Stat_t
 	err := unix.Lstat(path, &s)
-	return err == nil && s.Mode&unix.S_IFMT == unix.S_IFREG && s.Size == ReserveSize && s.Blocks*512 >= ReserveSize
+	return err == nil && s.Size == ReserveSize && s.Blocks*512 >= ReserveSize
 }
 
 // GiveUpReserve removes the reserve, if it is there.
