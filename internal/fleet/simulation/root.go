@@ -318,7 +318,12 @@ func (w *World) commit(row intent.Row, identity []byte) intent.Event {
 			Operation: row.Operation, BoxID: actor.BoxID, Enrollment: enrollment, Instance: row.Instance, Incarnation: row.Incarnation,
 			Session: row.Session, Binding: row.Stamp, RosterRevision: numeral,
 		}}
-	case intent.Ordered, intent.Intended, intent.Running, intent.Proved, intent.Handed, intent.Refused:
+	case intent.Refused:
+		if i, ok := w.journal.inventory[key]; ok && i.Operation == row.Operation {
+			i.identity = nil
+			w.journal.inventory[key] = i
+		}
+	case intent.Ordered, intent.Intended, intent.Running, intent.Proved, intent.Handed:
 	}
 	return intent.Committed{}
 }
@@ -377,7 +382,12 @@ func (w *World) release(s intent.Subject) intent.Event {
 	if i := w.journal.inventory[at(s.Instance, s.Incarnation)]; !bytes.Equal(i.identity, p.identity()) {
 		w.broken("%s is let through, and the journal does not know it", s.Operation)
 	}
-	p.life, p.went, p.work = 0, true, true
+	p.life = 0
+	if w.chance(30) {
+		p.alive = false
+		return intent.NotSpawned{Step: "work-start", Reason: "There is no such program."}
+	}
+	p.went, p.work = true, true
 	return intent.Went{}
 }
 

@@ -321,7 +321,15 @@ func (b *book) beside(tx *journal.Tx, e entry) error {
 		}
 		f.Uploaded = e.Phase == intent.Handed
 		return tx.PutFence(f)
-	case intent.Ordered, intent.Intended, intent.Running, intent.Refused:
+	case intent.Refused:
+		// Nothing of it is alive: what would say who it was is taken away.
+		n, ok, err := tx.Installation(e.Instance, e.Incarnation)
+		if err != nil || !ok || n.Operation != e.Operation {
+			return err
+		}
+		n.State, n.Identity = string(e.Phase), nil
+		return tx.PutInstallation(n)
+	case intent.Ordered, intent.Intended, intent.Running:
 	}
 	return nil
 }
