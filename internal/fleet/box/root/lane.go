@@ -104,15 +104,14 @@ func (r *Root) drive(ctx context.Context, l *lane) {
 func (r *Root) step(ctx context.Context, l *lane, t *task) {
 	e := t.act.Next()
 	name := intent.Name(t.Kind, e)
-	switch e := e.(type) {
-	case intent.Finished:
+	if _, over := e.(intent.Finished); over {
 		l.next(nil)
 		r.said()
 		return
-	case intent.Pause:
-		r.pause(ctx, l, t, e.Why)
+	}
+	if p, waits := e.(intent.Pause); waits {
+		r.pause(ctx, l, t, p.Why)
 		return
-	default:
 	}
 	failpoint(name + ":before")
 	// A step that was begun is finished, whoever wants this root to end.
