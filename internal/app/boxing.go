@@ -56,16 +56,12 @@ func BoxAgent(ctx context.Context, c *config.Config, b Build, log io.Writer) err
 	if err := checkHome(c); err != nil {
 		return err
 	}
-	return fleet.RunAgent(ctx, FleetHome(c), running(c, b, log), agentPause(c), func() error { return startRoot(c) })
+	return fleet.RunAgent(ctx, FleetHome(c), running(c, b, log), agentPause, func() error { return startRoot(c) })
 }
 
-// agentPause is how often the store is looked at for orders.
-func agentPause(c *config.Config) time.Duration {
-	if part, err := fleet.Look(FleetHome(c)); err == nil && isFar(part.Store) {
-		return time.Second
-	}
-	return 100 * time.Millisecond
-}
+// agentPause is how often the store is looked at for orders. What is written into a store in
+// a folder is noticed before.
+const agentPause = time.Second
 
 // startRoot starts the box's root in a session of its own, so that it outlives this
 // process. What it has to say goes to root.log in the box's folder.
@@ -99,7 +95,7 @@ func (h *house) boxed(ctx context.Context, b Build) <-chan struct{} {
 		for ctx.Err() == nil && !h.config.NoBox {
 			err := fleet.RunAgent(ctx, FleetHome(h.config), fleet.Running{
 				Home: h.config.Home, Release: b.Release, Build: b.Release + " " + b.Revision, Log: h.log,
-			}, agentPause(h.config), func() error { return startRoot(h.config) })
+			}, agentPause, func() error { return startRoot(h.config) })
 			if err != nil && !errors.Is(err, fleet.ErrNoBox) && err.Error() != trouble {
 				trouble = err.Error()
 				h.log.Error("the box of this home cannot be served", "err", problem.Words(err))
