@@ -63,6 +63,22 @@ func BoxAgent(ctx context.Context, c *config.Config, b Build, log io.Writer) err
 // a folder is noticed before.
 const agentPause = time.Second
 
+// OpenOutput finds what an instance has written.
+func OpenOutput(ctx context.Context, c *config.Config, instance string) (*fleet.Source, error) {
+	if err := checkHome(c); err != nil {
+		return nil, err
+	}
+	return fleet.OpenOutput(ctx, FleetHome(c), instance)
+}
+
+// Attach opens the terminal of an instance on this machine's box.
+func Attach(ctx context.Context, c *config.Config, instance string) (*fleet.Attached, error) {
+	if err := checkHome(c); err != nil {
+		return nil, err
+	}
+	return fleet.Attach(ctx, FleetHome(c), instance)
+}
+
 // startRoot starts the box's root in a session of its own, so that it outlives this
 // process. What it has to say goes to root.log in the box's folder.
 func startRoot(c *config.Config) error {
