@@ -87,7 +87,7 @@ func RunAgent(ctx context.Context, h Home, c Running, every time.Duration, start
 	}
 	defer b.Close()
 	agent.New(agent.Config{
-		Path: h.Box, Store: b.bucket, Roster: b.roster, Enrollment: b.place.Enrollment, Version: c.Build,
+		Path: h.Box, Store: b.bucket, Folder: h.storeFolder(b.place.Store), Roster: b.roster, Enrollment: b.place.Enrollment, Version: c.Build,
 		Start: start, Every: every, Log: c.Log,
 	}).Run(ctx)
 	return nil

@@ -75,6 +75,7 @@ type Root struct {
 	lanes   map[string]*lane
 	exits   map[incarnationOf]string // of what was seen to end
 	changed chan struct{}            // closed and made anew at each change of what Status says
+	count   uint64                   // of those changes
 	ending  bool
 
 	work sync.WaitGroup
@@ -145,6 +146,7 @@ func (r *Root) Serve(ctx context.Context) error {
 		return err
 	}
 	r.begin(ctx)
+	r.work.Go(func() { r.beats(ctx) })
 	<-r.life.Done()
 	r.mu.Lock()
 	r.ending = true // no lane is begun any more
@@ -203,6 +205,7 @@ func (r *Root) stand(s standing) {
 func (r *Root) tell() {
 	close(r.changed)
 	r.changed = make(chan struct{})
+	r.count++
 }
 
 // takeSession takes the box's session in the store, unless that would be to claim what is

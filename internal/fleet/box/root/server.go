@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"holdfast/internal/fleet/roster"
@@ -86,9 +88,12 @@ type Taken struct {
 
 func (r *Root) serveStatus(w http.ResponseWriter, q *http.Request) {
 	if wait, err := time.ParseDuration(q.URL.Query().Get("wait")); err == nil && wait > 0 {
-		changed := r.changes()
+		since, err := strconv.ParseUint(q.URL.Query().Get("since"), 10, 64)
+		if err != nil {
+			since = r.countOfChanges()
+		}
 		ctx, done := context.WithTimeout(q.Context(), wait)
-		r.Await(ctx, changed)
+		r.Await(ctx, since)
 		done()
 	}
 	s, err := r.Status()
@@ -157,6 +162,12 @@ func (c *Client) Status(ctx context.Context, wait time.Duration) (s Status, err 
 	if wait > 0 {
 		path += "?wait=" + wait.String()
 	}
+	return s, c.ask(ctx, http.MethodGet, path, nil, &s)
+}
+
+// Follow asks how it is once that is another than was, at the latest after wait.
+func (c *Client) Follow(ctx context.Context, was Status, wait time.Duration) (s Status, err error) {
+	path := fmt.Sprintf("%s?wait=%s&since=%d", pathStatus, wait, was.Changes)
 	return s, c.ask(ctx, http.MethodGet, path, nil, &s)
 }
 
