@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/order"
@@ -121,6 +123,7 @@ func (w *World) stepRoot() bool {
 		return true
 	}
 	ev := w.do(a.row.Subject, e)
+	w.did[intent.Name(kindOf(a.act), e)]++
 	w.say("%s %s: %T%+v → %T%+v", a.row.Operation, a.row.Instance, e, e, ev, ev)
 	w.watch()
 	if w.chance(25) {
@@ -133,6 +136,13 @@ func (w *World) stepRoot() bool {
 	}
 	a.act = a.act.After(ev)
 	return true
+}
+
+func kindOf(a intent.Act) intent.Kind {
+	if _, stop := a.(intent.Stop); stop {
+		return intent.KindStop
+	}
+	return intent.KindLaunch
 }
 
 // aside puts a launch that can do nothing now behind the others of its instance, so that
@@ -182,7 +192,10 @@ func (w *World) do(s intent.Subject, e intent.Effect) intent.Event {
 	case intent.Raise:
 		return w.raise(s)
 	case intent.Spawn:
-		p := &process{pid: len(w.procs), instance: s.Instance, incarnation: s.Incarnation, launch: e.Launch, life: w.root.life, alive: true, boot: w.boot, wedged: w.chance(12)}
+		p := &process{pid: len(w.procs), instance: s.Instance, incarnation: s.Incarnation, launch: e.Launch, life: w.root.life, alive: true, boot: w.boot, wedged: w.chance(3)}
+		if w.chance(40) {
+			return intent.NotSpawned{Step: "shim-start", Reason: "It did not come to its gate."}
+		}
 		w.procs = append(w.procs, p)
 		return intent.Waiting{Identity: p.identity()}
 	case intent.Release:
@@ -305,7 +318,12 @@ func (w *World) commit(row intent.Row, identity []byte) intent.Event {
 			Operation: row.Operation, BoxID: actor.BoxID, Enrollment: enrollment, Instance: row.Instance, Incarnation: row.Incarnation,
 			Session: row.Session, Binding: row.Stamp, RosterRevision: numeral,
 		}}
-	case intent.Ordered, intent.Intended, intent.Running, intent.Proved, intent.Handed, intent.Refused:
+	case intent.Refused:
+		if i, ok := w.journal.inventory[key]; ok && i.Operation == row.Operation {
+			i.identity = nil
+			w.journal.inventory[key] = i
+		}
+	case intent.Ordered, intent.Intended, intent.Running, intent.Proved, intent.Handed:
 	}
 	return intent.Committed{}
 }
@@ -364,7 +382,12 @@ func (w *World) release(s intent.Subject) intent.Event {
 	if i := w.journal.inventory[at(s.Instance, s.Incarnation)]; !bytes.Equal(i.identity, p.identity()) {
 		w.broken("%s is let through, and the journal does not know it", s.Operation)
 	}
-	p.life, p.went, p.work = 0, true, true
+	p.life = 0
+	if w.chance(30) {
+		p.alive = false
+		return intent.NotSpawned{Step: "work-start", Reason: "There is no such program."}
+	}
+	p.went, p.work = true, true
 	return intent.Went{}
 }
 
@@ -427,7 +450,12 @@ func (w *World) end(s intent.Subject) intent.Event {
 }
 
 func ref(r receipt.Receipt) receipt.Ref {
-	return receipt.Ref{Key: at(r.Instance, r.Incarnation) + "-" + r.Operation, SHA256: string(r.Made)}
+	key, err := receipt.Key(r.Target)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256([]byte(r.Made))
+	return receipt.Ref{Key: key.String(), SHA256: hex.EncodeToString(sum[:])}
 }
 
 func (w *World) commitReceipt(e intent.CommitReceipt) intent.Event {
@@ -439,6 +467,10 @@ func (w *World) commitReceipt(e intent.CommitReceipt) intent.Event {
 		}
 	}
 	f := w.journal.fences[key]
+	if f.Operation == "" {
+		w.broken("%s is ended without a fence", e.Row.Operation)
+		return intent.Full{}
+	}
 	if f.RosterRevision == 0 || f.RosterRevision > w.roster.Revision {
 		w.broken("a receipt with the numeral %d", f.RosterRevision)
 	}

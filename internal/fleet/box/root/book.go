@@ -322,21 +322,16 @@ func (b *book) beside(tx *journal.Tx, e entry) error {
 		f.Uploaded = e.Phase == intent.Handed
 		return tx.PutFence(f)
 	case intent.Refused:
-		return b.forget(tx, e)
+		// Nothing of it is alive: what would say who it was is taken away.
+		n, ok, err := tx.Installation(e.Instance, e.Incarnation)
+		if err != nil || !ok || n.Operation != e.Operation {
+			return err
+		}
+		n.State, n.Identity = string(e.Phase), nil
+		return tx.PutInstallation(n)
 	case intent.Ordered, intent.Intended, intent.Running:
 	}
 	return nil
-}
-
-// forget drops the identity of a shim that has ended without having started its work: of
-// what was refused nothing is alive, and the instance may be run again.
-func (b *book) forget(tx *journal.Tx, e entry) error {
-	n, ok, err := tx.Installation(e.Instance, e.Incarnation)
-	if err != nil || !ok || e.Kind != intent.KindLaunch || n.Operation != e.Operation {
-		return err
-	}
-	n.Identity, n.State = nil, string(e.Phase)
-	return tx.PutInstallation(n)
 }
 
 // outcome is what came of a settled act, in words.
