@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/bucket"
+	"holdfast/internal/failpoint"
 	"holdfast/internal/fleet/operation"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/problem"
@@ -48,7 +49,10 @@ func (o *Ops) drive(ctx context.Context, doc operation.Operation, patient bool) 
 			return nil, errWaits{wait.Why}
 		}
 		// A crash, or an end, anywhere here: the document says all that is needed.
+		name := operation.Name(doc.Kind, e)
+		failpoint.Here(name + failpoint.Before)
 		event := d.do(ctx, e)
+		failpoint.Here(name + failpoint.After)
 		if ctx.Err() != nil {
 			why := d.why
 			if why == "" {

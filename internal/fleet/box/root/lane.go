@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"holdfast/internal/failpoint"
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/problem"
 )
@@ -113,10 +114,10 @@ func (r *Root) step(ctx context.Context, l *lane, t *task) {
 		r.pause(ctx, l, t, p.Why)
 		return
 	}
-	failpoint(name + ":before")
+	failpoint.Here(name + failpoint.Before)
 	// A step that was begun is finished, whoever wants this root to end.
 	ev := r.do(context.WithoutCancel(ctx), t, e)
-	failpoint(name + ":after")
+	failpoint.Here(name + failpoint.After)
 	r.Log.Debug("step", "operation", t.Operation, "instance", t.Instance, "did", name, "came", ev)
 	t.act = t.act.After(ev)
 	r.said()
