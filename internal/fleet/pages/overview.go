@@ -23,11 +23,13 @@ const (
 type fleetPage struct {
 	Page    page.Frame
 	Version string
+	Every   int
 	Log     string
 	Counts  string
 	Stale   string
 	// LogTrouble is why what moved the bindings is not known of all.
 	LogTrouble  *trouble
+	RunTrouble  *trouble // why what runs is not known
 	Floor       floorView
 	Boxes       []row
 	None        bool // no box is there that is not retired
@@ -50,6 +52,8 @@ type row struct {
 	Role, Group      string
 	Binding          string
 	Heard            string
+	Root             rootView
+	Runs             string // what it has, by state; empty where nothing is there, or it is not known
 	Moved            *moved
 	NotMoved         string // why Moved is nil
 	Enrolled         when
@@ -99,13 +103,15 @@ type asking struct {
 	Trouble          *trouble
 }
 
-// serveFleet shows the boxes, or says that this home is no console.
-func (p *Pages) serveFleet(w http.ResponseWriter, r *http.Request) error {
-	err := p.page(p.serveBoxes)(w, r)
-	if errors.Is(err, fleet.ErrNoFleet) {
-		return p.serveNone(w, r)
+// orNone is p.page, and says it where this home is no console.
+func (p *Pages) orNone(room *page.Set, serve serving) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		err := p.page(serve)(w, r)
+		if errors.Is(err, fleet.ErrNoFleet) {
+			return p.serveNone(w, r, room)
+		}
+		return err
 	}
-	return err
 }
 
 type nonePage struct {
@@ -113,12 +119,12 @@ type nonePage struct {
 	Box  bool // the home is a box
 }
 
-func (p *Pages) serveNone(w http.ResponseWriter, r *http.Request) error {
+func (p *Pages) serveNone(w http.ResponseWriter, r *http.Request, room *page.Set) error {
 	part, err := fleet.Look(p.Home)
 	if err != nil {
 		return p.unavailable(w, r, err)
 	}
-	return p.pages.Write(w, "fleet-none.html", nonePage{p.pages.Frame(r, "Fleet"), part.Box != ""})
+	return room.Write(w, "fleet-none.html", nonePage{room.Frame(r, "No fleet"), part.Box != ""})
 }
 
 func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Console) error {
@@ -127,12 +133,14 @@ func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Cons
 		return err
 	}
 	v := fleetPage{
-		Log: p.logURL(), Stale: stale(o.At, p.Now()), LogTrouble: troubleOf(o.LogTrouble), Floor: floorOf(o),
+		Every: everyList, Log: p.logURL(), Stale: stale(o.At, p.Now()), LogTrouble: troubleOf(o.LogTrouble), Floor: floorOf(o),
 		Held: heldOf(o.Holds), Changing: heldOf(o.Activations), AsOf: asOfRoster(o.At),
 	}
 	if v.Asking, err = askingsOf(r, c); err != nil {
 		return err
 	}
+	run := p.runningOn(r, c, o)
+	v.RunTrouble = run.trouble
 	var all, gone []row
 	counts := map[string]int{}
 	for _, b := range o.Boxes {
@@ -140,7 +148,9 @@ func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Cons
 		if b.State == retired {
 			gone = append(gone, p.rowOf(b, o))
 		} else {
-			all = append(all, p.rowOf(b, o))
+			w := p.rowOf(b, o)
+			w.Root, w.Runs = run.root(b.Enrollment), run.counts(b.Enrollment)
+			all = append(all, w)
 		}
 	}
 	v.Counts, v.None = countsOf(counts), len(all) == 0
@@ -151,7 +161,7 @@ func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Cons
 	if more := len(gone) - len(v.Retired); more > 0 {
 		v.MoreRetired = plain.Count(more, "more row") + ": holdfast fleet boxes lists them all"
 	}
-	if v.Version, err = fingerprint(v); err != nil {
+	if v.Version, err = fingerprint(v); err != nil || unchanged(w, r, v.Version) {
 		return err
 	}
 	v.ReadAt, v.Page = at(p.Now()), p.frame(r, "Fleet")
