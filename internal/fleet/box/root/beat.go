@@ -122,4 +122,3 @@ func (r *Root) shows() ([]order.Beating, error) {
 	}
 	return list, nil
 }
-

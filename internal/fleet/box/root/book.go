@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/box/journal"
 	"holdfast/internal/fleet/box/shim"
+	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/receipt"
 	"holdfast/internal/problem"
 )
@@ -161,7 +162,7 @@ func read(tx *journal.Tx, n journal.Installation) (installed, error) {
 	}
 	f, fenced, err := tx.Fence(n.Instance, n.Incarnation)
 	i.fenced, i.receipted = fenced, fenced && f.Receipt != nil
-	i.here = fenced && stoppedHere(f.Target.Operation)
+	i.here = fenced && document.OfBox(f.Target.Operation)
 	return i, err
 }
 
