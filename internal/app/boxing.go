@@ -13,6 +13,7 @@ import (
 
 	"holdfast/internal/app/config"
 	"holdfast/internal/fleet"
+	"holdfast/internal/fleet/box/root"
 	"holdfast/internal/obs"
 	"holdfast/internal/problem"
 )
@@ -62,6 +63,22 @@ func BoxAgent(ctx context.Context, c *config.Config, b Build, log io.Writer) err
 // agentPause is how often the store is looked at for orders. What is written into a store in
 // a folder is noticed before.
 const agentPause = time.Second
+
+// RootStatus is how the root of this machine's box is, nil where none runs.
+func RootStatus(ctx context.Context, c *config.Config) (*root.Status, error) {
+	client, err := fleet.DialRoot(FleetHome(c))
+	if err == nil {
+		defer client.Close()
+		var s root.Status
+		if s, err = client.Status(ctx, 0); err == nil {
+			return &s, nil
+		}
+	}
+	if errors.Is(err, root.ErrNoRoot) {
+		return nil, nil
+	}
+	return nil, err
+}
 
 // OpenOutput finds what an instance has written.
 func OpenOutput(ctx context.Context, c *config.Config, instance string) (*fleet.Source, error) {

@@ -159,6 +159,8 @@ func (l *logPrinter) ended(exit string, follow bool) error {
 		return nil
 	case l.json:
 		return l.say(logLine{Type: "end", Exit: exit})
+	case !follow:
+		return nil
 	case exit != "":
 		_, err := fmt.Fprintf(l.err, "%s has ended: %s\n", plain.Text(l.source.Instance), plain.Text(exit))
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/internal/app"
 	"holdfast/internal/fleet"
 	"holdfast/internal/fleet/console"
 	"holdfast/internal/fleet/operation"
@@ -113,9 +114,35 @@ func (r *run) begun(ctx context.Context, f running, req console.RunRequest) (con
 	ctx, done := context.WithTimeout(ctx, f.wait)
 	defer done()
 	w := r.patience()
-	ran, err := c.Work(w.say).Run(ctx, req)
-	w.end()
-	return ran, withHint(err, req.Instance)
+	defer w.end()
+	for {
+		ran, err := c.Work(w.say).Run(ctx, req)
+		if !r.isStarting(ctx, c, req.Wish, err) {
+			return ran, withHint(err, req.Instance)
+		}
+		w.say(req.Key, "the box of this home is being started")
+		time.Sleep(startingEvery)
+	}
+}
+
+const startingEvery = 200 * time.Millisecond
+
+// isStarting says whether err is that the box of this home was never heard of, while it is
+// being started: a moment after the first "holdfast up".
+func (r *run) isStarting(ctx context.Context, c *fleet.Console, w operation.Wish, err error) bool {
+	if err == nil || ctx.Err() != nil || problem.From(err, "").Step != "box-silent" {
+		return false
+	}
+	here, err := c.PlacedHere(ctx, w)
+	if err != nil || !here {
+		return false
+	}
+	conf, err := r.settings()
+	if err != nil || conf.NoBox {
+		return false
+	}
+	desk, _, err := app.OperatorsDesk(ctx, conf)
+	return err == nil && desk != nil
 }
 
 // folderOf is the folder that work is to run in. On this machine it is meant from here, and
@@ -224,7 +251,8 @@ func withHint(err error, instance string) error {
 	}
 	p := problem.From(err, err.Error())
 	if p.Step == "operation-unsettled" && p.Hint != "" {
-		return p.WithHint("%s; on the box, holdfast box status says whether it is served", p.Hint)
+		// That the time is over is no news.
+		return p.Because(nil).WithHint("%s; on the box, holdfast box status says whether it is served", p.Hint)
 	}
 	hint, ok := hints[p.Step]
 	if !ok || p.Hint != "" {
@@ -246,6 +274,7 @@ type patience struct {
 
 	mu   sync.Mutex
 	why  string // to be said, "" for nothing
+	last string // that was to be said
 	late bool
 }
 
@@ -267,7 +296,14 @@ func (r *run) patience() *patience {
 func (w *patience) say(key, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.why = fmt.Sprintf("waiting: %s (the operation's key is %s)", why, key)
+	text := "waiting: " + why
+	if key != "" {
+		text += " (the operation's key is " + key + ")"
+	}
+	if text == w.last {
+		return
+	}
+	w.why, w.last = text, text
 	w.flush()
 }
 

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/fleet/box/agent"
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/box/root"
+	"holdfast/internal/fleet/box/shim"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/problem"
 	"holdfast/internal/sign"
@@ -102,4 +103,15 @@ func DialRoot(h Home) (*root.Client, error) {
 	}
 	b.Close()
 	return root.Dial(h.Box)
+}
+
+// Means tries what this machine can give to the work of its box. A home that is no box is
+// [ErrNoBox].
+func Means(ctx context.Context, h Home) (shim.Means, error) {
+	b, err := openBox(h)
+	if err != nil {
+		return shim.Means{}, err
+	}
+	defer b.Close()
+	return shim.NewHost(b.dir).Probe(ctx)
 }

@@ -105,12 +105,18 @@ func (a *Agent) tell(ctx context.Context, last string, err error) string {
 	case stepStarting, "root-ending":
 		a.Log.Info("the box waits", "for", p.Reason)
 	case stepTakesNone:
+		if last != awaited+text {
+			return awaited + text // every root begins so: said if it stays so
+		}
 		a.Log.Warn("the box waits", "for", p.Reason)
 	default:
 		a.Log.Error("the box", "err", err)
 	}
 	return text
 }
+
+// awaited stands before what was seen once, and not logged.
+const awaited = "awaited: "
 
 const (
 	stepStarting  = "root-starting"
@@ -252,6 +258,7 @@ func (a *Agent) orders(ctx context.Context, s root.Status) (<-chan struct{}, err
 		defer failpoint.Here(SeesSession + failpoint.After)
 		a.session = s.Session
 		clear(a.handed)
+		a.Log.Info("the box takes orders", "session", s.Session, "proof", s.Proof, "isolation", s.Isolation)
 	}
 	prefix, err := order.Under(a.Enrollment, s.Session)
 	if err != nil {
