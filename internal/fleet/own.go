@@ -36,6 +36,21 @@ func OwnBox(ctx context.Context, h Home) *Own {
 	return &own
 }
 
+// instancesOf are the instances whose last claim was of a box, by name.
+func (c *Console) instancesOf(ctx context.Context, enrollment string) ([]string, error) {
+	list, err := c.Work(nil).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, i := range list {
+		if i.Enrollment == enrollment {
+			names = append(names, i.Instance)
+		}
+	}
+	return names, nil
+}
+
 // Of is what it says of an incarnation, nil if it says nothing.
 func (o *Own) Of(instance string, incarnation uint64) *root.Instance {
 	if o == nil || o.Trouble != nil {

@@ -26,7 +26,7 @@ type boxPage struct {
 	LossIDs            []string
 	Invitation         string
 	Enrollment         string
-	Instances          []instanceRow
+	Instances          rows
 	MoreInstances      string
 	All                string // the address of all instances
 	LogTrouble         *trouble
@@ -62,8 +62,8 @@ func (p *Pages) serveBox(w http.ResponseWriter, r *http.Request, c *fleet.Consol
 	}
 	run := p.runningOn(r, c, fleet.Overview{Boxes: []fleet.Standing{{Box: s.Box}}})
 	has := run.instances[s.Enrollment]
-	v.Box.Root, v.RunTrouble, v.Instances = run.root(s.Enrollment), run.trouble, p.instanceRows(has)
-	if more := len(has) - len(v.Instances); more > 0 {
+	v.Box.Root, v.RunTrouble, v.Instances = run.root(s.Enrollment), run.trouble, rows{Rows: p.instanceRows(has)}
+	if more := len(has) - len(v.Instances.Rows); more > 0 {
 		v.MoreInstances = plain.Count(more, "more instance") + ": holdfast ps lists them all"
 	}
 	v.Every, v.All = everyList, p.Base.URL(instancesRoot)

@@ -24,11 +24,17 @@ type instancesPage struct {
 	Version   string
 	Every     int
 	Counts    string
-	Instances []instanceRow
+	Instances rows
 	More      string
 	Boxes     bool // there is a box that may be given work
 	Fleet     string
 	ReadAt    when
+}
+
+// rows are the instances of a list, with the box of each or without.
+type rows struct {
+	Boxes bool
+	Rows  []instanceRow
 }
 
 // instanceRow is an instance in a list.
@@ -69,8 +75,8 @@ func (p *Pages) serveInstances(w http.ResponseWriter, r *http.Request, c *fleet.
 			v.Boxes = v.Boxes || b.State == active
 		}
 	}
-	v.Instances = p.instanceRows(list)
-	if more := len(list) - len(v.Instances); more > 0 {
+	v.Instances = rows{true, p.instanceRows(list)}
+	if more := len(list) - len(v.Instances.Rows); more > 0 {
 		v.More = plain.Count(more, "more instance") + ": holdfast ps lists them all"
 	}
 	if v.Version, err = fingerprint(v); err != nil || unchanged(w, r, v.Version) {

@@ -51,7 +51,6 @@ type row struct {
 	Region, Pool     string
 	Role, Group      string
 	Binding          string
-	Heard            string
 	Root             rootView
 	Runs             string // what it has, by state; empty where nothing is there, or it is not known
 	Moved            *moved
@@ -187,7 +186,7 @@ func (p *Pages) rowOf(b fleet.Standing, o fleet.Overview) row {
 	w := row{
 		Name: plain.Text(b.BoxID), URL: p.boxURL(b.Box), Label: plain.Text(b.Label), State: b.State, Lost: len(b.LossIDs) > 0 && b.State == quarantined,
 		Region: plain.Text(b.Region), Pool: plain.Text(b.Pool), Role: orNone(b.Role), Group: orNone(b.Group), Binding: short(b.Binding),
-		Heard: heard(b.LastHeard), Moved: p.movedOf(b.Moved, o.Revision), Enrolled: at(b.EnrolledAt),
+		Moved: p.movedOf(b.Moved, o.Revision), Enrolled: at(b.EnrolledAt),
 	}
 	switch {
 	case w.Moved != nil:
@@ -197,13 +196,6 @@ func (p *Pages) rowOf(b fleet.Standing, o fleet.Overview) row {
 		w.NotMoved = fmt.Sprintf("before revision %d", o.Reach)
 	}
 	return w
-}
-
-func heard(last string) string {
-	if last == "" {
-		return "never"
-	}
-	return plain.Text(last)
 }
 
 func floorOf(o fleet.Overview) floorView {

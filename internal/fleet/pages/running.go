@@ -23,7 +23,7 @@ func (p *Pages) runningOn(r *http.Request, c *fleet.Console, o fleet.Overview) r
 	run := runningBoxes{instances: map[string][]console.Instance{}, own: fleet.OwnBox(r.Context(), p.Home)}
 	var enrolled []string
 	for _, b := range o.Boxes {
-		if b.State != retired || len(o.Boxes) == 1 {
+		if b.State != retired {
 			enrolled = append(enrolled, b.Enrollment)
 		}
 	}
