@@ -142,12 +142,16 @@ func (r *Root) Close() {
 	r.folder.Close()
 }
 
-// Serve takes the session and goes on with what was left, until ctx is done. Then it ends
-// each act at its next step, and returns.
+// Serve goes on with what was left, takes the session, and answers on the socket, until ctx
+// is done or somebody asks it there to end. Then it ends each act at its next step, and
+// returns.
 func (r *Root) Serve(ctx context.Context) error {
-	ctx, r.quit = context.WithCancel(ctx)
+	r.life, r.quit = context.WithCancel(ctx)
 	defer r.quit()
-	if err := r.resume(ctx); err != nil {
+	ctx = r.life
+	if err := errors.Join(r.resume(ctx), r.listen(ctx)); err != nil {
+		r.quit()
+		r.work.Wait()
 		return err
 	}
 	r.begin(ctx)
@@ -216,6 +220,8 @@ func (r *Root) tell() {
 // takeSession takes the box's session in the store, unless that would be to claim what is
 // not this machine's, or what the journal does not know.
 func (r *Root) takeSession(ctx context.Context) standing {
+	ctx, done := brief(ctx)
+	defer done()
 	v, err := r.Roster.Read(ctx)
 	if err != nil {
 		return standing{mode: Starting, why: "the roster cannot be read: " + problem.Words(err)}
