@@ -48,6 +48,7 @@ func (r *Root) Listen(ctx context.Context, end func()) error {
 	})
 	mux.HandleFunc("POST "+pathEnd, func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, struct{}{}, nil)
+		_ = http.NewResponseController(w).Flush() // before the end cuts it off
 		end()
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
