@@ -29,6 +29,9 @@ type Running struct {
 	AllowWeak, AllowRoot bool
 	User                 string
 	Log                  *slog.Logger
+	// Now and Host are for tests: another clock, and another machine.
+	Now  func() time.Time
+	Host func(*shim.Host)
 }
 
 // OpenRoot opens the root of this machine's box: see package root. It returns what lets go
@@ -48,13 +51,16 @@ func OpenRoot(ctx context.Context, h Home, c Running) (*root.Root, func(), error
 		b.Close()
 		return nil, nil, err
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	r, err := root.Open(ctx, root.Config{
 		Dir: b.dir, Path: h.Box, Home: c.Home, Store: b.bucket, Roster: b.roster, Memory: b.memory,
 		Bucket: b.place.Bucket, Enrollment: b.place.Enrollment, Evidence: evidence, Version: c.Build,
 		Floor: func(ctx context.Context, v *roster.Roster, proof string) (*intent.Denied, error) {
 			return b.below(ctx, v, c.Release, proof)
 		},
-		AllowWeak: c.AllowWeak, AllowRoot: c.AllowRoot, User: c.User, Log: c.Log, Now: time.Now,
+		AllowWeak: c.AllowWeak, AllowRoot: c.AllowRoot, User: c.User, Log: c.Log, Now: c.Now, Host: c.Host,
 	})
 	if err != nil {
 		b.Close()

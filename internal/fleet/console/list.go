@@ -37,6 +37,8 @@ type Instance struct {
 	// Refusal is why it was not started, or why nothing more is known of it.
 	Refusal string `json:"refusal"`
 	Exit    string `json:"exit,omitempty"` // how it ended by itself
+	// Enrollment is the box's, and empty where the claim cannot be read.
+	Enrollment string `json:"-"`
 	// Seen is when the box last showed it, by the box's clock, and AgeNS how long ago by
 	// this one: both only where the state is from a beat.
 	Seen  time.Time `json:"seen,omitzero"`
@@ -175,7 +177,7 @@ func (l *looks) beat(ctx context.Context, b order.Box) (*order.Beat, error) {
 
 // at is the instance whose claim is c.
 func (l *looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
-	i := Instance{Instance: c.Instance, Box: c.BoxID, Incarnation: c.Incarnation, Binding: c.Binding.String()}
+	i := Instance{Instance: c.Instance, Box: c.BoxID, Enrollment: c.Enrollment, Incarnation: c.Incarnation, Binding: c.Binding.String()}
 	if c.State == claim.Released {
 		if n, ok := newest(c); ok && n.Incarnation == c.Incarnation {
 			i.State = StateStopped

@@ -20,11 +20,18 @@ import (
 	"time"
 
 	"holdfast/internal/bucket"
+	"holdfast/internal/failpoint"
 	"holdfast/internal/fleet/box/root"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/fleet/rosterstore"
 	"holdfast/internal/problem"
+)
+
+// What an agent does that a crash may come between, as tests of crashes name it.
+const (
+	SeesSession = "agent.session"
+	HandsOn     = "agent.hand"
 )
 
 // Config is what an agent works with.
@@ -247,6 +254,8 @@ func (a *Agent) orders(ctx context.Context, s root.Status) (<-chan struct{}, err
 		return nil, problem.New(problem.Failed, "box-"+string(s.Mode), "This box takes no orders: %s.", s.Why)
 	}
 	if s.Session != a.session {
+		failpoint.Here(SeesSession + failpoint.Before)
+		defer failpoint.Here(SeesSession + failpoint.After)
 		a.session = s.Session
 		clear(a.handed)
 		a.Log.Info("the box takes orders", "session", s.Session, "proof", s.Proof, "isolation", s.Isolation)
@@ -309,7 +318,9 @@ func (a *Agent) hand(ctx context.Context, key bucket.Key) error {
 	if !ok {
 		return nil
 	}
+	failpoint.Here(HandsOn + failpoint.Before)
 	taken, err := a.client.Order(ctx, bytes.NewReader(found.Data), a.pin.Stamp())
+	failpoint.Here(HandsOn + failpoint.After)
 	switch problem.KindOf(err) {
 	case problem.Refused, problem.Usage:
 		a.handed[key] = true

@@ -3,7 +3,6 @@ package root
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/internal/bucket"
@@ -123,6 +122,3 @@ func (r *Root) shows() ([]order.Beating, error) {
 	}
 	return list, nil
 }
-
-// stoppedHere says whether the stop of a fence was begun on the box itself.
-func stoppedHere(operation string) bool { return strings.HasPrefix(operation, LocalPrefix) }

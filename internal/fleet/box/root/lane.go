@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"holdfast/internal/failpoint"
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/problem"
 )
@@ -104,20 +105,19 @@ func (r *Root) drive(ctx context.Context, l *lane) {
 func (r *Root) step(ctx context.Context, l *lane, t *task) {
 	e := t.act.Next()
 	name := intent.Name(t.Kind, e)
-	switch e := e.(type) {
-	case intent.Finished:
+	if _, over := e.(intent.Finished); over {
 		l.next(nil)
 		r.said()
 		return
-	case intent.Pause:
-		r.pause(ctx, l, t, e.Why)
-		return
-	default:
 	}
-	failpoint(name + ":before")
+	if p, waits := e.(intent.Pause); waits {
+		r.pause(ctx, l, t, p.Why)
+		return
+	}
+	failpoint.Here(name + failpoint.Before)
 	// A step that was begun is finished, whoever wants this root to end.
 	ev := r.do(context.WithoutCancel(ctx), t, e)
-	failpoint(name + ":after")
+	failpoint.Here(name + failpoint.After)
 	r.Log.Debug("step", "operation", t.Operation, "instance", t.Instance, "did", name, "came", ev)
 	t.act = t.act.After(ev)
 	r.said()

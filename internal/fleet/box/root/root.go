@@ -55,6 +55,8 @@ type Config struct {
 	User                 string
 	Log                  *slog.Logger
 	Now                  func() time.Time
+	// Host, unless nil, makes of this machine another, in tests.
+	Host func(*shim.Host)
 }
 
 // Root is a root under way.
@@ -117,6 +119,9 @@ func Open(ctx context.Context, c Config) (*Root, error) {
 		return nil, err
 	}
 	r := &Root{Config: c, folder: folder, lock: lock, host: shim.NewHost(c.Dir), lanes: map[string]*lane{}, exits: map[incarnationOf]string{}, changed: make(chan struct{}), patience: time.Second}
+	if c.Host != nil {
+		c.Host(r.host)
+	}
 	r.session = standing{mode: Starting, why: "the store was not asked yet"}
 	if r.machine, err = r.host.Machine(); err == nil {
 		r.ability = probe(ctx, r.host)

@@ -22,6 +22,9 @@ const SocketName = "root.sock"
 // maxOrder is the most bytes of an order's envelope.
 const maxOrder = 4 << 20
 
+// lastWords is how long a root that ends has to answer who asked something.
+const lastWords = 2 * time.Second
+
 // What is asked of a root over its socket.
 const (
 	pathOrders   = "/orders"
@@ -54,6 +57,10 @@ func (r *Root) Listen(ctx context.Context, end func()) error {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	r.work.Go(func() {
 		<-ctx.Done()
+		// Who asked for the end is answered before it.
+		short, done := context.WithTimeout(context.Background(), lastWords)
+		defer done()
+		server.Shutdown(short)
 		server.Close()
 	})
 	r.work.Go(func() {
