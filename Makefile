@@ -48,13 +48,14 @@ test: shim tools lint cross race perm smoke
 	go test -count=1 -timeout 20m -tags browser $$(go list ./... | grep -vxFf <($(RACED) | grep -v browsertest))
 
 # What takes minutes: each fuzz test, archives over 4 GiB, the plan through many
-# faulty remotes and under many writers, and the tests of what crashes again and
-# again.
+# faulty remotes and under many writers, processes killed at every step of a run and a
+# stop, and the tests of what crashes again and again.
 long: shim s3
 	scripts/fuzz 30s
 	go test -tags long -timeout 20m -run Long ./internal/roadmap/carrier
 	go test -tags long -run 4GiB ./internal/booth/folder
 	go test -tags long -timeout 20m -run 'Long|AStore' ./internal/bucket/... ./internal/fleet/rosterstore
+	go test -tags long -timeout 20m ./internal/fleet/crashtest
 	go test -count=20 ./internal/durable ./internal/canon
 
 smoke: build

@@ -3,10 +3,13 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,12 +32,14 @@ type rig struct {
 	id      string // enrollment
 	end     func()
 	client  *root.Client
+	name    string // of its instance, which stands in the environment of all its work
+	options []func(*Running)
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, options ...func(*Running)) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	g := &rig{T: t, home: Home{Console: filepath.Join(dir, "console"), Box: filepath.Join(dir, "box"), Bucket: filepath.Join(dir, "bucket")}}
+	g := &rig{T: t, name: fmt.Sprintf("demo-%d-%d", os.Getpid(), rigs.Add(1)), options: options, home: Home{Console: filepath.Join(dir, "console"), Box: filepath.Join(dir, "box"), Bucket: filepath.Join(dir, "bucket")}}
 	_, err := Init(t.Context(), g.home, Embedded)
 	g.must(err)
 	g.console, err = OpenConsole(g.home)
@@ -57,6 +62,8 @@ func newRig(t *testing.T) *rig {
 	return g
 }
 
+var rigs atomic.Int64
+
 func (g *rig) must(err error) {
 	g.Helper()
 	if err != nil {
@@ -65,12 +72,18 @@ func (g *rig) must(err error) {
 }
 
 // start starts a root, and waits until it takes orders.
-func (g *rig) start() {
+func (g *rig) start() { g.Helper(); g.startAs(root.Ready) }
+
+// startAs starts a root, and waits until it is as it should be.
+func (g *rig) startAs(mode root.Mode) root.Status {
 	g.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r, done, err := OpenRoot(ctx, g.home, Running{Home: filepath.Dir(g.home.Box), AllowRoot: true, Release: "v1.0.0", Build: "v1.0.0 test", Log: slog.New(slog.NewTextHandler(testWriter{g.T}, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	c := Running{Home: filepath.Dir(g.home.Box), AllowRoot: true, Release: "v1.0.0", Build: "v1.0.0 test", Log: slog.New(slog.NewTextHandler(testWriter{g.T}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	for _, option := range g.options {
+		option(&c)
+	}
+	r, done, err := OpenRoot(ctx, g.home, c)
 	g.must(err)
-	g.must(r.Listen(ctx, cancel))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -78,23 +91,38 @@ func (g *rig) start() {
 			g.Error(err)
 		}
 	}()
+	g.client, err = root.Dial(g.home.Box)
+	g.must(err)
+	client := g.client
 	g.end = func() {
+		client.Close()
 		cancel()
 		<-over
 		r.Close()
 		done()
 	}
-	g.client, err = root.Dial(g.home.Box)
-	g.must(err)
-	for {
+	return g.until(func(s root.Status) bool { return s.Mode == mode })
+}
+
+// until waits for a status.
+func (g *rig) until(is func(root.Status) bool) root.Status {
+	g.Helper()
+	for begun := time.Now(); time.Since(begun) < time.Minute; {
 		s, err := g.client.Status(g.Context(), 0)
-		g.must(err)
-		if s.Mode == root.Ready {
-			break
+		if errors.Is(err, root.ErrNoRoot) {
+			time.Sleep(time.Millisecond) // it does not answer yet
+			continue
 		}
-		_, err = g.client.Status(g.Context(), time.Second)
+		g.must(err)
+		if is(s) {
+			return s
+		}
+		_, err = g.client.Status(g.Context(), 200*time.Millisecond)
 		g.must(err)
 	}
+	s, err := g.client.Status(g.Context(), 0)
+	g.Fatalf("it is never so: %+v %v", s, err)
+	return s
 }
 
 type testWriter struct{ t *testing.T }
@@ -107,6 +135,14 @@ func (w testWriter) Write(b []byte) (int, error) {
 // run claims an instance and orders it run.
 func (g *rig) run(instance, operation string, command ...string) claim.Claim {
 	g.Helper()
+	c := g.claim(instance, operation)
+	g.order(order.Order{Kind: order.Run, Operation: operation, Work: &order.Work{Command: command, Env: map[string]string{}}}, c)
+	return c
+}
+
+// claim claims an instance for the box.
+func (g *rig) claim(instance, operation string) claim.Claim {
+	g.Helper()
 	c := g.console
 	v, err := c.roster.Read(g.Context())
 	g.must(err)
@@ -118,7 +154,6 @@ func (g *rig) run(instance, operation string, command ...string) claim.Claim {
 		return was, err
 	})
 	g.must(err)
-	g.order(order.Order{Kind: order.Run, Operation: operation, Work: &order.Work{Command: command, Env: map[string]string{}}}, up.Value)
 	return up.Value
 }
 
@@ -127,17 +162,39 @@ func (g *rig) order(o order.Order, c claim.Claim) {
 	g.Helper()
 	s, err := g.client.Status(g.Context(), 0)
 	g.must(err)
-	o.Schema, o.Bucket, o.Console, o.BoxID, o.Enrollment, o.BoxSession = order.Schema, c.Bucket, "main", "one", g.id, s.Session
-	o.Instance, o.Incarnation, o.Session, o.Binding = c.Instance, c.Incarnation, c.Session, c.Binding
-	o.IssuedAt = time.Now().UTC().Truncate(time.Millisecond)
-	data, err := o.Seal(g.console.key)
+	data, err := about(o, c, g.id, s.Session).Seal(g.console.key)
 	g.must(err)
 	_, err = g.client.Order(g.Context(), bytes.NewReader(data), c.Binding)
 	g.must(err)
 }
 
+// about is an order about what is claimed.
+func about(o order.Order, c claim.Claim, enrollment, session string) order.Order {
+	o.Schema, o.Bucket, o.Console, o.BoxID, o.Enrollment, o.BoxSession = order.Schema, c.Bucket, "main", "one", enrollment, session
+	o.Instance, o.Incarnation, o.Session, o.Binding = c.Instance, c.Incarnation, c.Session, c.Binding
+	o.IssuedAt = time.Now().UTC().Truncate(time.Millisecond)
+	return o
+}
+
 // answer waits for the box's answer, of a kind.
 func (g *rig) answer(operation, phase string) order.Answer {
+	g.Helper()
+	a, answered := g.answered(operation)
+	for begun := time.Now(); !answered || order.Phase(a) != phase; a, answered = g.answered(operation) {
+		if answered && order.Phase(a) != "stopping" {
+			g.Fatalf("%s: %s %+v", operation, order.Phase(a), a)
+		}
+		if time.Since(begun) > time.Minute {
+			g.Fatalf("%s is never %s", operation, phase)
+		}
+		_, err := g.client.Status(g.Context(), 200*time.Millisecond)
+		g.must(err)
+	}
+	return a
+}
+
+// answered is the box's answer, if there is one.
+func (g *rig) answered(operation string) (order.Answer, bool) {
 	g.Helper()
 	v, err := g.console.roster.Read(g.Context())
 	g.must(err)
@@ -146,20 +203,13 @@ func (g *rig) answer(operation, phase string) order.Answer {
 	g.must(err)
 	key, err := order.AckKey(g.id, operation)
 	g.must(err)
-	for {
-		data, err := get(g.Context(), g.console.bucket, key)
-		if err == nil {
-			a, err := box.ReadAck(data, operation)
-			g.must(err)
-			if is := order.Phase(a.Answer); is == phase {
-				return a.Answer
-			} else if is != "stopping" {
-				g.Fatalf("%s: %s %+v", operation, is, a.Answer)
-			}
-		}
-		_, err = g.client.Status(g.Context(), time.Second)
-		g.must(err)
+	data, err := get(g.Context(), g.console.bucket, key)
+	if err != nil {
+		return nil, false
 	}
+	a, err := box.ReadAck(data, operation)
+	g.must(err)
+	return a.Answer, true
 }
 
 func (g *rig) evidence(r *roster.Roster) sign.Public {

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/fleet/box/agent"
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/box/root"
+	"holdfast/internal/fleet/box/shim"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/problem"
 	"holdfast/internal/sign"
@@ -28,6 +29,9 @@ type Running struct {
 	AllowWeak, AllowRoot bool
 	User                 string
 	Log                  *slog.Logger
+	// Now and Host are for tests: another clock, and another machine.
+	Now  func() time.Time
+	Host func(*shim.Host)
 }
 
 // OpenRoot opens the root of this machine's box: see package root. It returns what lets go
@@ -47,13 +51,16 @@ func OpenRoot(ctx context.Context, h Home, c Running) (*root.Root, func(), error
 		b.Close()
 		return nil, nil, err
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	r, err := root.Open(ctx, root.Config{
 		Dir: b.dir, Path: h.Box, Home: c.Home, Store: b.bucket, Roster: b.roster, Memory: b.memory,
 		Bucket: b.place.Bucket, Enrollment: b.place.Enrollment, Evidence: evidence, Version: c.Build,
 		Floor: func(ctx context.Context, v *roster.Roster, proof string) (*intent.Denied, error) {
 			return b.below(ctx, v, c.Release, proof)
 		},
-		AllowWeak: c.AllowWeak, AllowRoot: c.AllowRoot, User: c.User, Log: c.Log, Now: time.Now,
+		AllowWeak: c.AllowWeak, AllowRoot: c.AllowRoot, User: c.User, Log: c.Log, Now: c.Now, Host: c.Host,
 	})
 	if err != nil {
 		b.Close()
@@ -87,7 +94,7 @@ func RunAgent(ctx context.Context, h Home, c Running, every time.Duration, start
 	}
 	defer b.Close()
 	agent.New(agent.Config{
-		Path: h.Box, Store: b.bucket, Roster: b.roster, Enrollment: b.place.Enrollment, Version: c.Build,
+		Path: h.Box, Store: b.bucket, Folder: h.storeFolder(b.place.Store), Roster: b.roster, Enrollment: b.place.Enrollment, Version: c.Build,
 		Start: start, Every: every, Log: c.Log,
 	}).Run(ctx)
 	return nil
@@ -102,4 +109,15 @@ func DialRoot(h Home) (*root.Client, error) {
 	}
 	b.Close()
 	return root.Dial(h.Box)
+}
+
+// Means tries what this machine can give to the work of its box. A home that is no box is
+// [ErrNoBox].
+func Means(ctx context.Context, h Home) (shim.Means, error) {
+	b, err := openBox(h)
+	if err != nil {
+		return shim.Means{}, err
+	}
+	defer b.Close()
+	return shim.NewHost(b.dir).Probe(ctx)
 }

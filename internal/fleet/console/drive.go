@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/bucket"
+	"holdfast/internal/failpoint"
 	"holdfast/internal/fleet/operation"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/problem"
@@ -48,7 +49,10 @@ func (o *Ops) drive(ctx context.Context, doc operation.Operation, patient bool) 
 			return nil, errWaits{wait.Why}
 		}
 		// A crash, or an end, anywhere here: the document says all that is needed.
+		name := operation.Name(doc.Kind, e)
+		failpoint.Here(name + failpoint.Before)
 		event := d.do(ctx, e)
+		failpoint.Here(name + failpoint.After)
 		if ctx.Err() != nil {
 			why := d.why
 			if why == "" {
@@ -138,7 +142,9 @@ func trouble(err error) operation.Event {
 	return operation.Unreachable{Why: p.Reason}
 }
 
-// settleRun drives the run that has the claim of a stop to its end.
+// settleRun drives the run that has the claim of a stop as far as it goes without waiting:
+// what the box can start no more now (its disk is full, the authority cannot be read) can
+// still be stopped.
 func (d *driver) settleRun(ctx context.Context, key string) operation.Event {
 	doc, err := d.owned(ctx, key)
 	switch {
@@ -147,8 +153,8 @@ func (d *driver) settleRun(ctx context.Context, key string) operation.Event {
 	case err != nil:
 		return trouble(err)
 	}
-	d.why = "the run " + key + ", by which it was begun, is not over"
-	if _, err := d.drive(ctx, doc, d.patient); err != nil {
+	var waits errWaits
+	if _, err := d.drive(ctx, doc, false); err != nil && !errors.As(err, &waits) {
 		return trouble(err)
 	}
 	return operation.RunSettled{}

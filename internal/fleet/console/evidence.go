@@ -3,9 +3,11 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"holdfast/internal/bucket"
+	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/operation"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/receipt"
@@ -86,7 +88,7 @@ func detail(ok bool, good, bad string) string {
 // the same incarnation as doc.
 func (o *Ops) madeBy(ctx context.Context, r *roster.Roster, doc operation.Operation, ref receipt.Ref) (string, bool, error) {
 	by := ref.Operation(doc.Enrollment, doc.Instance, doc.Incarnation)
-	if by == doc.Key || by == "" {
+	if by == doc.Key || by == "" || document.OfBox(by) { // a box that was told to, where it stands, stops by itself
 		return by, by != "", nil
 	}
 	other, err := o.noted(ctx, r, by)
@@ -126,7 +128,7 @@ func (o *Ops) Verify(ctx context.Context, key string) (Verification, error) {
 		return Verification{}, problem.New(problem.Usage, "receipt-key", "%.200q is no key of a receipt.", key).
 			WithHint("holdfast stop prints it: evidence/ENROLLMENT/INSTANCE/INCARNATION-OPERATION.json")
 	}
-	doc, err := o.noted(ctx, v.Roster, by)
+	doc, err := o.stopBy(ctx, v.Roster, by, parts(key))
 	if errors.Is(err, errAbsent) {
 		return Verification{}, problem.New(problem.Gone, "operation-unknown", "No stop is noted under the key %s, so it is not known what the receipt should say.", by)
 	}
@@ -148,6 +150,26 @@ func (o *Ops) Verify(ctx context.Context, key string) (Verification, error) {
 	return Verification{e.good(), e.checks}, nil
 }
 
+// stopBy is the stop of a key, as the receipt in a place should be of it. Of one that the box
+// began by itself nothing is noted but the claim: then it is a stop of what that has.
+func (o *Ops) stopBy(ctx context.Context, r *roster.Roster, by string, place [4]string) (operation.Operation, error) {
+	if !document.OfBox(by) {
+		return o.noted(ctx, r, by)
+	}
+	c, err := o.claim(ctx, r, place[2])
+	if err != nil {
+		return operation.Operation{}, err
+	}
+	incarnation, _, _ := strings.Cut(place[3], "-")
+	if c.Enrollment != place[1] || fmt.Sprint(c.Incarnation) != incarnation {
+		return operation.Operation{}, errAbsent
+	}
+	return operation.Operation{
+		Key: by, Kind: order.Stop, Instance: c.Instance, BoxID: c.BoxID, Enrollment: c.Enrollment,
+		Session: c.Session, Incarnation: c.Incarnation, Binding: c.Binding,
+	}, nil
+}
+
 // notes is the digest that the claim notes for the receipt under key, empty if it notes
 // none.
 func (o *Ops) notes(ctx context.Context, r *roster.Roster, doc operation.Operation, key string) (string, error) {
@@ -166,11 +188,16 @@ func (o *Ops) notes(ctx context.Context, r *roster.Roster, doc operation.Operati
 // stopOf is the stop in the name of a receipt:
 // evidence/ENROLLMENT/INSTANCE/INCARNATION-OPERATION.json.
 func stopOf(key string) (string, bool) {
-	parts := strings.Split(key, "/")
-	if len(parts) != 4 || parts[0] != "evidence" {
-		return "", false
-	}
-	_, rest, cut := strings.Cut(parts[3], "-")
+	place := parts(key)
+	_, rest, cut := strings.Cut(place[3], "-")
 	by, is := strings.CutSuffix(rest, ".json")
-	return by, cut && is
+	return by, place[0] == "evidence" && cut && is
+}
+
+// parts are the four parts of a receipt's key, all empty where it is none.
+func parts(key string) (place [4]string) {
+	if all := strings.Split(key, "/"); len(all) == len(place) {
+		copy(place[:], all)
+	}
+	return place
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"holdfast/internal/bucket/buckettest"
 	"holdfast/internal/fleet/claim"
 	"holdfast/internal/fleet/console"
+	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/problem"
 )
@@ -291,24 +293,70 @@ func TestWhatIsNotWhatItShouldBeStopsTheOperationAndIsNamed(t *testing.T) {
 
 // An order that lies in the place of another is nobody's to carry out, and is not
 // written over.
+//
+// Red when: what lies in the order's place is not compared, or not read.
 func TestAnotherOrderInTheOrdersPlaceIsAConflict(t *testing.T) {
+	for what, c := range map[string]struct {
+		lie  func(o *order.Order)
+		torn bool
+		want string
+	}{
+		"the same, by another console": {func(o *order.Order) { o.Console = "second" }, false, "operation-unsettled"},
+		"other work":                   {func(o *order.Order) { o.Work = &order.Work{Command: []string{"true"}, Env: map[string]string{}} }, false, "operation-conflict"},
+		"another incarnation":          {func(o *order.Order) { o.Incarnation++ }, false, "operation-conflict"},
+		"for another session":          {func(o *order.Order) { o.BoxSession = strings.Repeat("5", 32) }, false, "operation-conflict"},
+		"torn":                         {func(*order.Order) {}, true, "envelope-format"},
+	} {
+		f := begin(t, "box-1")
+		f.boxes[0].down = true
+		cut := func() error {
+			ctx, cancel := context.WithCancel(t.Context())
+			f.waits = cancel
+			_, err := f.ops.Run(ctx, run("box-1"))
+			return err
+		}
+		if err := cut(); step(err) != "operation-unsettled" {
+			t.Fatal(err)
+		}
+		at := "control/orders/" + f.boxes[0].enrollment + "/" + f.boxes[0].session + "/op-1.json"
+		data, ok := f.object(at)
+		if !ok {
+			t.Fatal("it was not ordered")
+		}
+		o, err := order.Read(data, f.now().Roster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.lie(&o)
+		by := key(2)
+		if o.Console == "second" {
+			by = key(3)
+		}
+		if data, err = o.Seal(by); err != nil {
+			t.Fatal(err)
+		}
+		if c.torn {
+			data = append(data[:len(data)-2], 'x', '}')
+		}
+		f.put(f.boxes[0].at(at), data)
+		if err := cut(); step(err) != c.want || problem.KindOf(err) != problem.Unknown {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// Whoever goes on with another console's operation finds its hold.
+//
+// Red when: a hold of the operation's key counts only if this console reserved it.
+func TestAHoldOfTheOperationIsItsOwnWhoeverReservedIt(t *testing.T) {
 	f := begin(t, "box-1")
-	f.boxes[0].down = true
-	ctx, cancel := context.WithCancel(t.Context())
-	f.waits = cancel
-	if _, err := f.ops.Run(ctx, run("box-1")); step(err) != "operation-unsettled" {
-		t.Fatal(err)
+	f.write(func(r *roster.Roster) error {
+		return r.ReserveHold("op-1", roster.Hold{Console: "main", Instance: "web", Scope: roster.OneBox("box-1"), ReservedAt: noon})
+	})
+	if _, err := f.console("second", key(3)).Run(t.Context(), run("box-1")); err != nil {
+		t.Error(err)
 	}
-	f.waits = nil
-	at := "control/orders/" + f.boxes[0].enrollment + "/" + f.boxes[0].session + "/op-1.json"
-	data, ok := f.object(at)
-	if !ok {
-		t.Fatal("it was not ordered")
-	}
-	f.put(f.boxes[0].at(at), append(data[:len(data)-2], 'x', '}'))
-	if _, err := f.ops.Run(t.Context(), run("box-1")); step(err) != "envelope-format" || problem.KindOf(err) != problem.Unknown {
-		t.Errorf("%v", err)
-	}
+	f.wantNothingHeld()
 }
 
 // Red when: an instance that the store could not be asked about is left out, or shown as

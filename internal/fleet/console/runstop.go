@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/bucket"
+	"holdfast/internal/failpoint"
 	"holdfast/internal/fleet/claim"
 	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/operation"
@@ -94,7 +95,9 @@ func (o *Ops) begin(ctx context.Context, key string, asked operation.Asked, plan
 	if err != nil {
 		return operation.Operation{}, err
 	}
+	failpoint.Here(operation.Noted(asked.Kind) + failpoint.Before)
 	done, err := bucket.Update(ctx, o.Bucket, at, operation.Codec(v.Roster, o.Key, key), doc.Noting())
+	failpoint.Here(operation.Noted(asked.Kind) + failpoint.After)
 	if err != nil {
 		return operation.Operation{}, noting(key, err)
 	}

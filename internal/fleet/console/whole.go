@@ -46,7 +46,7 @@ func (o *Ops) Whole(ctx context.Context, instance string) (Whole, error) {
 	case err != nil && problem.KindOf(err) == problem.Failed:
 		return Whole{}, err
 	case err != nil:
-		damaged := Instance{Instance: instance, State: stateDamaged, Refusal: problem.Words(err)}
+		damaged := Instance{Instance: instance, State: StateDamaged, Refusal: problem.Words(err)}
 		return Whole{Shown: Shown{Instance: damaged, Receipts: []claim.Noted{}}, Trouble: err}, nil
 	}
 	l := o.looksFor(v.Roster)

@@ -24,6 +24,13 @@ var (
 // hyphen, a letter or digit first.
 func IsOperation(text string) bool { return operation.MatchString(text) }
 
+// OfBox says whether a key is that of an operation which a box began by itself. No console
+// makes one.
+func OfBox(operation string) bool { return strings.HasPrefix(operation, BoxPrefix) }
+
+// BoxPrefix begins the keys of such operations.
+const BoxPrefix = "box-"
+
 // CheckOperation refuses what is no key of an operation.
 func CheckOperation(text string) error {
 	if IsOperation(text) {

@@ -28,6 +28,9 @@ func Key(key string) (bucket.Key, error) {
 	if err := document.CheckOperation(key); err != nil {
 		return bucket.Key{}, err
 	}
+	if document.OfBox(key) {
+		return bucket.Key{}, problem.New(problem.Usage, "operation-key", "%.64q begins as the keys do that boxes make themselves. Nothing was changed.", key).WithHint("choose another key")
+	}
 	return bucket.ParseKey(Under + key + ".json")
 }
 

@@ -207,6 +207,9 @@ func (r Run) claimed(e ClaimIs) Run {
 
 // lostTo is the outcome of a run whose claim went to somebody else.
 func (r Run) lostTo(c claim.Claim) Outcome {
+	if n, stopped := r.doc.noted(c); stopped {
+		return refusal("stopped-since", "The instance %s was stopped by the operation %s before its box said whether this run had started it; the receipt %s says how it ended.", r.doc.Instance, n.Operation, n.Key)
+	}
 	if c.State == claim.Held {
 		return refusal("instance-claimed", "Box %s has the instance %s since the operation %s.", c.BoxID, c.Instance, c.Operation)
 	}

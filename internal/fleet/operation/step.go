@@ -59,8 +59,8 @@ type (
 	ReadAck struct{}
 	// ReadReceipt reads and verifies a receipt: Proved, Unproved, NoReceipt.
 	ReadReceipt struct{ Ref receipt.Ref }
-	// SettleRun drives the run that holds the claim to its end, if one is under way
-	// under this key: RunSettled.
+	// SettleRun drives the run that holds the claim as far as it goes without waiting, if
+	// one is under way under this key: RunSettled. One that waits keeps no stop waiting.
 	SettleRun struct{ Operation string }
 	// Conclude notes the outcome, unless one is noted: Concluded, TakenOver.
 	Conclude struct{ Outcome Outcome }

@@ -233,9 +233,11 @@ func (s Stop) proved(e Proved) Stop {
 // released goes on after the claim was released, by this or by another stop.
 func (s Stop) released(e ClaimIs) Stop {
 	switch s.doc.stop(e.Claim, e.Exists) {
-	case proved:
+	case proved, past:
+		// Past: the run that had the claim gave it back meanwhile, since the fence kept the
+		// box from starting it. The receipt holds all the same.
 		return s.to(stopConclude)
-	case ours, past, free, forgone, lost:
+	case ours, free, forgone, lost:
 	}
 	s.course = s.contradicted("claim-unmoved", "The claim of %s at session %d was to note the receipt %s, and does not.", s.doc.Instance, e.Claim.Session, s.ref.Key)
 	return s

@@ -53,7 +53,6 @@ type Ack struct {
 
 // Same says whether a and other say the same, in whichever write and session of the box.
 func (a Ack) Same(other Ack) bool {
-	a.BoxSession, a.History, other.History = other.BoxSession, bucket.History{}, bucket.History{}
 	return a.Bucket == other.Bucket && a.Enrollment == other.Enrollment && a.Operation == other.Operation && a.Instance == other.Instance &&
 		a.Incarnation == other.Incarnation && a.Session == other.Session && a.Answer == other.Answer
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/fleet/claim"
+	"holdfast/internal/fleet/operation"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/receipt"
 	"holdfast/internal/fleet/roster"
@@ -22,6 +23,9 @@ const (
 	StopUnfenced    Bug = "stop: ended before the fence is in the journal"
 	StopEarly       Bug = "stop: a receipt as soon as it was told to end"
 	StopNumeral     Bug = "stop: the numeral from the request"
+	AbandonedEarly  Bug = "run: given up because no answer came in time"
+	ReleasedEarly   Bug = "stop: the claim is released before a receipt is there"
+	HoldForgotten   Bug = "run: its hold is not released"
 	StopForgets     Bug = "stop: answered before the receipt is in the store"
 )
 
@@ -35,6 +39,7 @@ func New(seed uint64, bug Bug) *World {
 		journal: journal{reserve: true, inventory: map[string]installation{}, fences: map[string]fence{}},
 		boot:    1,
 	}
+	w.operations, w.did = map[string]operation.Operation{}, map[string]int{}
 	r := roster.New("bucket", time.Second)
 	r.Revision = 1
 	at := time.Unix(1, 0).UTC()
@@ -42,6 +47,10 @@ func New(seed uint64, bug Bug) *World {
 		panic(err)
 	}
 	r.Boxes = map[string]roster.Box{enrollment: {BoxID: "one", Namespace: "default", Region: "home", Pool: "default", Cloud: "none", EvidenceSHA256: "e", State: roster.Active, EnrolledAt: at}}
+	r.Consoles = map[string]roster.Console{}
+	for _, name := range names {
+		r.Consoles[name] = roster.Console{PublicKey: "p", Grant: "g", EnrolledAt: at}
+	}
 	w.roster = r
 	return w
 }
@@ -74,23 +83,23 @@ func (w *World) event() {
 		} else {
 			w.takeOrders()
 		}
-	case n < 85:
+	case n < 87:
 		w.stepConsole()
 	case n < 88:
 		w.end1()
 	case n < 90:
 		w.down = !w.down
-	case n < 91:
-		w.full = !w.full
-	case n < 92 && w.root != nil:
-		w.crash()
 	case n < 93:
+		w.full = !w.full
+	case n < 94 && w.root != nil:
+		w.crash()
+	case n < 95:
 		w.reboot()
-	case n < 94:
-		w.setBack()
 	case n < 96:
+		w.setBack()
+	case n < 98:
 		w.churn()
-	case n < 97:
+	default:
 		w.quarantine()
 	}
 }
@@ -131,11 +140,18 @@ func (w *World) setBack() {
 	}
 }
 
-// churn is writes of the roster that have nothing to do with the box.
+// churn is writes of the roster that move nobody's binding: now and then an activation,
+// while which the box cannot be held.
 func (w *World) churn() {
-	next := w.roster.Clone()
-	next.Revision++
-	w.roster = next
+	_ = w.rewrite(func(r *roster.Roster) error {
+		switch {
+		case len(r.Activations) > 0:
+			return r.CancelActivation("change")
+		case w.chance(3):
+			return r.ReserveActivation("change", roster.Activation{Console: "main", Scope: roster.OneBox("one"), ReservedAt: time.Unix(1, 0).UTC()})
+		}
+		return nil
+	}) // refused where a hold is
 }
 
 func (w *World) quarantine() {
@@ -157,6 +173,10 @@ func (w *World) quarantine() {
 // settle ends all that fails, and goes on until nothing is left to do.
 func (w *World) settle() {
 	w.calm, w.down, w.full, w.journal.reserve = true, false, false, true
+	if len(w.roster.Activations) > 0 {
+		w.churn()
+	}
+	w.drivers = nil // somebody says the same again
 	w.say("calm")
 	if _, b, _ := w.roster.Live("one"); b.State == roster.Quarantined {
 		w.quarantine()
@@ -190,7 +210,7 @@ func (w *World) final() {
 		return // it starts and proves nothing more until it is enrolled anew
 	}
 	for _, o := range w.orders {
-		if _, answered := w.acks[o.Operation]; !answered {
+		if _, answered := w.acks[o.Operation]; !answered && w.operations[o.Operation].Outcome == nil {
 			w.broken("%s is never answered", o.Operation)
 		}
 	}

@@ -30,7 +30,8 @@ type World struct {
 	rng   *rand.Rand
 	bug   Bug
 	trace []string
-	fault string // the promise that was broken
+	did   map[string]int // how often each effect was done, by its name
+	fault string         // the promise that was broken
 
 	// The store.
 	roster   *roster.Roster
@@ -155,6 +156,7 @@ func (w *World) watch() {
 			}
 		}
 	}
+	w.watchClaims()
 	for op, a := range w.acks {
 		if _, no := a.(order.Refused); no && w.wentBy(op) {
 			w.broken("%s was refused, and started something", op)

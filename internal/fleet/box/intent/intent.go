@@ -122,8 +122,9 @@ type (
 	// old copy.
 	Match struct{}
 	// Commit writes the row to the journal, and with it what belongs to the phase: at
-	// Installed the inventory; at Spawned the identity; at Fenced the fence; and where the
-	// phase raises it, a raised generation. Comes to Committed or Full.
+	// Installed the inventory; at Spawned the identity, which is dropped at Refused; at Fenced
+	// the fence; and where the phase raises it, a raised generation. Comes to Committed or
+	// Full.
 	Commit struct {
 		Row      Row
 		Identity []byte // at Spawned
@@ -134,8 +135,8 @@ type (
 	// Spawn starts the shim of a launch, which waits at its gate. Comes to Waiting or
 	// NotSpawned.
 	Spawn struct{ Launch uint64 }
-	// Release lets it through. Comes to Went, NeverWent or, where the program of the work
-	// cannot be started at all, NotSpawned.
+	// Release lets it through. Comes to Went, NeverWent, Undecided or, where the program of
+	// the work could not be started at all and the shim has ended, NotSpawned.
 	Release struct{}
 	// Find looks for the shim that an earlier root started, whose gate ended with that root:
 	// comes to Went, NeverWent or Undecided.

@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"holdfast/internal/fleet/box/intent"
+	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/problem"
 )
-
-// LocalPrefix begins the key of an operation that the box began itself. No console's does.
-const LocalPrefix = "box-"
 
 // Take takes an order: the bytes of its envelope, and what the agent that hands it on was
 // bound to when it started. It is verified against the roster as it is now. No error means
@@ -56,7 +54,7 @@ func (r *Root) mine(o order.Order, v *roster.Roster) error {
 		return problem.New(problem.Failed, "box-"+string(s.mode), "This box takes no orders: %s. Nothing was started or stopped.", s.why)
 	case o.BoxSession != s.id:
 		return problem.Refusal("order-session", "The order %s is for another session of this box. Nothing was started or stopped.", o.Operation)
-	case len(o.Operation) >= len(LocalPrefix) && o.Operation[:len(LocalPrefix)] == LocalPrefix:
+	case document.OfBox(o.Operation):
 		return problem.Refusal("order-key", "The key %s is one that only this box itself makes. Nothing was started or stopped.", o.Operation)
 	}
 	return nil
@@ -71,23 +69,22 @@ func (r *Root) known(is record) (*task, error) {
 	case was != nil && !was.same(is):
 		return nil, problem.Refusal("operation-conflict", "The operation %s was another order. Nothing was started or stopped.", is.Operation)
 	case was != nil:
-		return &task{record: *was, act: intent.Resume(was.row())}, nil
+		return newTask(*was, intent.Resume(was.row())), nil
 	case is.Kind == intent.KindStop:
-		return &task{record: is, act: intent.NewStop(is.subject())}, nil
+		return newTask(is, intent.NewStop(is.subject())), nil
 	}
-	return &task{record: is, act: intent.NewLaunch(is.subject())}, nil
+	return newTask(is, intent.NewLaunch(is.subject())), nil
 }
 
 // resume goes on with what an earlier root left.
 func (r *Root) resume(ctx context.Context) error {
-	r.life = ctx
 	left, err := r.book.pending()
 	if err != nil {
 		return err
 	}
 	for _, is := range left {
 		r.Log.Info("goes on", "operation", is.Operation, "instance", is.Instance, "phase", is.Phase)
-		if err := r.add(ctx, &task{record: is, act: intent.Resume(is.row())}); err != nil {
+		if err := r.add(ctx, newTask(is, intent.Resume(is.row()))); err != nil {
 			return err
 		}
 	}
@@ -117,10 +114,10 @@ func (r *Root) Down(ctx context.Context, grace time.Duration) ([]Stopped, error)
 			continue // its stop is under way
 		}
 		is := record{
-			Kind: intent.KindStop, Operation: LocalPrefix + randomID()[:16], BoxID: i.boxID, Instance: i.Instance, Incarnation: i.Incarnation,
+			Kind: intent.KindStop, Operation: document.BoxPrefix + randomID()[:16], BoxID: i.boxID, Instance: i.Instance, Incarnation: i.Incarnation,
 			Session: i.Session, Stamp: i.Stamp, GraceNS: int64(grace), Local: true,
 		}
-		if err := r.add(r.life, &task{record: is, act: intent.NewStop(is.subject())}); err != nil {
+		if err := r.add(r.life, newTask(is, intent.NewStop(is.subject()))); err != nil {
 			return nil, err
 		}
 	}

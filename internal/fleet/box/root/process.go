@@ -161,8 +161,36 @@ func (r *Root) release(ctx context.Context, t *task) intent.Event {
 	case problem.KindOf(err) == problem.Unknown:
 		return r.find(ctx, t)
 	}
+	if why := r.stillThere(ctx, t); why != "" {
+		return intent.Undecided{Why: why}
+	}
 	p := problem.From(err, "The work could not be started.")
 	return intent.NotSpawned{Step: p.Step, Reason: p.Reason}
+}
+
+// stillThere waits for the end of a shim that said that it could not start its work, and
+// says why that cannot be told. Only what is known to have ended is refused, since then
+// nobody looks for it any more.
+func (r *Root) stillThere(ctx context.Context, t *task) string {
+	found, dir, err := r.recorded(t.Instance, t.Incarnation)
+	if err != nil {
+		return problem.Words(err)
+	}
+	defer dir.Close()
+	switch f := found.(type) {
+	case shim.Gone:
+		return ""
+	case shim.Alive:
+		defer f.Handle.Close()
+		if err := f.Handle.Ended(ctx); err != nil {
+			return "the process that could not start the work does not end: " + problem.Words(err)
+		}
+		return ""
+	case shim.Unclear:
+		return f.Why
+	case shim.OtherBoot, shim.OtherMachine:
+	}
+	return "the process that could not start the work is not found"
 }
 
 // find says what became of the shim that the journal names: whether its work was let go.

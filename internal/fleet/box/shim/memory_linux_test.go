@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Two hundred of them must not cost a gigabyte. Red when: begin keeps what it read, or the
-// program imports fmt and what that needs (it is then near the bound).
+// Two hundred of them must not cost a gigabyte. Two thirds of it is
+// the program, which they share.
 func TestAnIdleShimIsSmall(t *testing.T) {
 	s := newSite(t)
 	h := s.run(t, s.script("echo up; exec sleep 1000"))

@@ -18,6 +18,7 @@ import (
 
 	"holdfast/internal/durable"
 	"holdfast/internal/fleet/box/shim"
+	"holdfast/internal/fleet/box/shim/embedded"
 	"holdfast/internal/fleet/receipt"
 )
 
@@ -33,6 +34,10 @@ func TestMain(m *testing.M) {
 	if part, is := parts[os.Getenv(childEnv)]; is {
 		part()
 		os.Exit(0)
+	}
+	if embedded.Program() == nil {
+		fmt.Println("FAIL: there is no shim to test: make shim")
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }

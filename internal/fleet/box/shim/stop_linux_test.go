@@ -50,10 +50,9 @@ func head() {
 	}
 }
 
-// case F09. Red when: the clone flags lack NEWPID; when the first process gets no session of
-// its own, and its setsid fails. That a stop of a namespace may forget somebody is not seen
-// here: the kernel ends whoever is left. Try nothing of this on a machine that is used
-// without the guard in everyone, or outside of a PID namespace: it signals all of it.
+// case F09. Red when: the clone flags lack NEWPID. That a stop may forget somebody of a
+// namespace is not seen here: the kernel ends whoever is left. Try nothing of this without
+// the guard in everyone, or outside of a PID namespace: it signals the whole machine.
 func TestNothingOfAHydraOutlivesItsStop(t *testing.T) {
 	s := newSite(t)
 	h := s.run(t, s.part(t, "hydra"))
@@ -164,9 +163,8 @@ func TestAShimThatIsKilledTakesAllWithIt(t *testing.T) {
 }
 
 // case F11: a member in uninterruptible sleep. It waits for an answer of a file system whose
-// server, outside of its namespace, has read the question. Red when: Ended asks for less than
-// the pidfd (for the exit file, which is there), or stay leaves before all have ended and
-// over looks at a thread's end.
+// server, outside of its namespace, has read the question. Red when: over takes a
+// descriptor that has nothing to say for an end.
 func TestWhoCannotDieHasNotEnded(t *testing.T) {
 	if !own(t, 0) {
 		return

@@ -80,8 +80,7 @@ func TestAHomeThatCannotBeHiddenIsSaid(t *testing.T) {
 	}
 }
 
-// Only a user's own: root's work is root's. Red when: disarm does not give up capabilities,
-// or the shim has none (its descriptors are then open to the work).
+// Only a user's own: root's work is root's. Red when: disarm is not called.
 func TestWorkHasNoCapabilitiesAndSeesNothingOfTheShim(t *testing.T) {
 	s := newSite(t)
 	l := s.script("grep CapEff /proc/self/status; ls /proc/1/fd /proc/1/root || echo closed; ls /proc/self/fd | wc -l; echo pid $$; tty || :")
@@ -185,7 +184,7 @@ func TestWhereNamespacesAreRefusedNothingStartsUnlessWeakIsAllowed(t *testing.T)
 	}
 }
 
-// Red when: the shim is no subreaper (orphans are lost), or everyone signals children alone.
+// Red when: the shim is no subreaper (orphans are lost).
 func TestWeakWorkIsSweptToTheLast(t *testing.T) {
 	if !refuse(t) {
 		return

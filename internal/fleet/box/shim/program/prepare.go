@@ -38,9 +38,11 @@ func (s *shim) prepare() error {
 	if !s.weak && os.Getpid() != 1 {
 		return errors.New("being the init of a namespace, which it is not")
 	}
+	here("shim.lock:before")
 	if err := s.folder.lock(); err != nil {
 		return errors.New("its lock: " + err.Error())
 	}
+	here("shim.lock:after")
 	data, err := s.folder.read(wire.LaunchFile)
 	if err != nil {
 		return errors.New("its launch file: " + err.Error())
@@ -66,9 +68,11 @@ func (s *shim) prepare() error {
 	} else {
 		w = isolate(s.launch)
 	}
+	here("shim.identity:before")
 	if err := s.folder.create(wire.IdentityFile, s.identity(id, w)); err != nil {
 		return errors.New("its identity file: " + err.Error())
 	}
+	here("shim.identity:after")
 	return nil
 }
 
@@ -130,9 +134,11 @@ func (s *shim) identity(p person, w world) []byte {
 // written the exit is unknown, which is what its absence means.
 func (s *shim) leave(exit wire.Object) {
 	data := exit.Bytes()
+	here("shim.exit:before")
 	if _, err := unix.Pwrite(s.exit, data, 0); err == nil && unix.Ftruncate(s.exit, int64(len(data))) == nil {
 		_ = s.folder.publish(s.exit, wire.ExitDraft, wire.ExitFile)
 	}
+	here("shim.exit:after")
 	os.Exit(0)
 }
 

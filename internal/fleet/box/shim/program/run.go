@@ -22,18 +22,22 @@ const (
 // run lets the work go, and stays until nothing of it is left.
 func (s *shim) run() {
 	// From here on somebody may find that it went; without this file it never did.
+	here("shim.went:before")
 	if err := s.went(); err != nil {
 		say(wire.Failed + "it could not be written down that it goes: " + err.Error())
 		s.leave(unknown("it was not started: it could not be written down that it goes: " + err.Error()))
 	}
+	here("shim.went:after")
 	out, err := s.output()
 	if err != nil {
 		s.notStarted(err)
 	}
+	here("shim.start:before")
 	words, err := s.start(out.inner)
 	if err != nil {
 		s.notStarted(err)
 	}
+	here("shim.start:after")
 	go out.copy()
 	s.stay(words, out)
 }

@@ -1,0 +1,6 @@
+//go:build !failpoints
+
+package failpoint
+
+// Here is a moment.
+func Here(string) {}
