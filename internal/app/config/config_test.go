@@ -245,3 +245,23 @@ func TestAddressesEndWithOneSlash(t *testing.T) {
 		}
 	}
 }
+
+// The box's settings reach the box. Red when a switch takes another word for true, or one of
+// them sets another's field.
+func TestTheBoxIsSetUp(t *testing.T) {
+	c, err := load(t, "[box]\nuser = \"worker\"\nallow_weak = true\n", map[string]string{"HOLDFAST_BOX_ALLOW_ROOT": "true"}, nil)
+	check(t, err)
+	if c.BoxUser != "worker" || !c.BoxAllowWeak || !c.BoxAllowRoot || c.NoBox {
+		t.Errorf("%+v", c)
+	}
+	c, err = load(t, "[box]\noff = false\nallow_root = true\n", map[string]string{"HOLDFAST_BOX_ALLOW_ROOT": "false"}, map[string]string{"no-box": "true"})
+	check(t, err)
+	if c.BoxUser != "" || c.BoxAllowWeak || c.BoxAllowRoot || !c.NoBox {
+		t.Errorf("%+v", c)
+	}
+	for _, word := range []string{"yes", "1", "True"} {
+		if _, err := load(t, "", map[string]string{"HOLDFAST_BOX_ALLOW_ROOT": word}, nil); err == nil {
+			t.Errorf("%q allows root", word)
+		}
+	}
+}
