@@ -55,6 +55,10 @@ var samples = map[string][3]string{
 	"booths.trash_ttl": {"1h", "2h", "0"},
 	"desk.principal":   {"p:a", "p:b", "p:c"},
 	"desk.log":         {"debug", "warn", "error"},
+	"box.off":          {"true", "false", "true"},
+	"box.user":         {"a", "b", ""},
+	"box.allow_root":   {"true", "false", ""},
+	"box.allow_weak":   {"true", "false", ""},
 }
 
 // Flag before environment before file before default, for each setting. Red when
@@ -72,6 +76,10 @@ func TestTheStrongestSourceWins(t *testing.T) {
 		table, key, _ := strings.Cut(s.Key, ".")
 		file := fmt.Sprintf("[%s]\n%s = %q\n", table, key, sample[0])
 		env, flags := map[string]string{s.Env: sample[1]}, map[string]string{s.Flag: sample[2]}
+		strongest, from, alone, source := sample[2], FromFlag, sample[2], FromFlag
+		if s.Flag == "" { // has none
+			flags, strongest, from, alone, source = nil, sample[1], FromEnv, s.Default, FromDefault
+		}
 		for _, c := range []struct {
 			file       string
 			env, flags map[string]string
@@ -81,8 +89,8 @@ func TestTheStrongestSourceWins(t *testing.T) {
 			{"", nil, nil, s.Default, FromDefault},
 			{file, nil, nil, sample[0], FromFile},
 			{file, env, nil, sample[1], FromEnv},
-			{file, env, flags, sample[2], FromFlag},
-			{"", nil, flags, sample[2], FromFlag},
+			{file, env, flags, strongest, from},
+			{"", nil, flags, alone, source},
 			{file, map[string]string{s.Env: ""}, nil, sample[0], FromFile}, // set but empty is not set
 		} {
 			got, err := load(t, c.file, c.env, c.flags)
@@ -142,7 +150,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"[booths]\nttl = \"0s\"\n":                              "booths.ttl",
 		"[booths]\nttl = \"-1h\"\n":                             "booths.ttl",
 		"[booths]\nttl = \"99999999h\"\n":                       "booths.ttl",
-		"[booths]\nttl = 24\n":                                  "booths.ttl is neither text nor a list",
+		"[booths]\nttl = 24\n":                                  "booths.ttl is neither text, nor true or false, nor a list",
 		"[desk]\nlog = \"loud\"\n":                              "desk.log",
 		"[desk]\nlisten = [\"127.0.0.1:1\"]\n":                  "desk.listen is one text and no list",
 		"[desk]\nlisten = \"127.0.0.1\"\n":                      "desk.listen",
