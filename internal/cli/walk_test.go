@@ -23,6 +23,7 @@ func walkThrough(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	var script, files strings.Builder
+	script.WriteString("env HOLDFAST_BOX_ALLOW_ROOT=true\n") // where the tests are root's
 	blocks := regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
 	commands, last := 0, ""
 	for _, b := range blocks {

@@ -55,6 +55,10 @@ var samples = map[string][3]string{
 	"booths.trash_ttl": {"1h", "2h", "0"},
 	"desk.principal":   {"p:a", "p:b", "p:c"},
 	"desk.log":         {"debug", "warn", "error"},
+	"box.off":          {"true", "false", "true"},
+	"box.user":         {"a", "b", ""},
+	"box.allow_root":   {"true", "false", ""},
+	"box.allow_weak":   {"true", "false", ""},
 }
 
 // Flag before environment before file before default, for each setting. Red when
@@ -72,6 +76,10 @@ func TestTheStrongestSourceWins(t *testing.T) {
 		table, key, _ := strings.Cut(s.Key, ".")
 		file := fmt.Sprintf("[%s]\n%s = %q\n", table, key, sample[0])
 		env, flags := map[string]string{s.Env: sample[1]}, map[string]string{s.Flag: sample[2]}
+		strongest, from, alone, source := sample[2], FromFlag, sample[2], FromFlag
+		if s.Flag == "" { // has none
+			flags, strongest, from, alone, source = nil, sample[1], FromEnv, s.Default, FromDefault
+		}
 		for _, c := range []struct {
 			file       string
 			env, flags map[string]string
@@ -81,8 +89,8 @@ func TestTheStrongestSourceWins(t *testing.T) {
 			{"", nil, nil, s.Default, FromDefault},
 			{file, nil, nil, sample[0], FromFile},
 			{file, env, nil, sample[1], FromEnv},
-			{file, env, flags, sample[2], FromFlag},
-			{"", nil, flags, sample[2], FromFlag},
+			{file, env, flags, strongest, from},
+			{"", nil, flags, alone, source},
 			{file, map[string]string{s.Env: ""}, nil, sample[0], FromFile}, // set but empty is not set
 		} {
 			got, err := load(t, c.file, c.env, c.flags)
@@ -242,6 +250,26 @@ func TestAddressesEndWithOneSlash(t *testing.T) {
 	for in, want := range map[string]string{"/": "/", "/desk": "/desk/", "desk": "/desk/"} {
 		if c, err := load(t, "", nil, map[string]string{"base-path": in}); err != nil || c.BasePath != want {
 			t.Errorf("%s: %v %v", in, c, err)
+		}
+	}
+}
+
+// The box's settings reach the box. Red when a switch takes another word for true, or one of
+// them sets another's field.
+func TestTheBoxIsSetUp(t *testing.T) {
+	c, err := load(t, "[box]\nuser = \"worker\"\nallow_weak = true\n", map[string]string{"HOLDFAST_BOX_ALLOW_ROOT": "true"}, nil)
+	check(t, err)
+	if c.BoxUser != "worker" || !c.BoxAllowWeak || !c.BoxAllowRoot || c.NoBox {
+		t.Errorf("%+v", c)
+	}
+	c, err = load(t, "[box]\noff = false\nallow_root = true\n", map[string]string{"HOLDFAST_BOX_ALLOW_ROOT": "false"}, map[string]string{"no-box": "true"})
+	check(t, err)
+	if c.BoxUser != "" || c.BoxAllowWeak || c.BoxAllowRoot || !c.NoBox {
+		t.Errorf("%+v", c)
+	}
+	for _, word := range []string{"yes", "1", "True"} {
+		if _, err := load(t, "", map[string]string{"HOLDFAST_BOX_ALLOW_ROOT": word}, nil); err == nil {
+			t.Errorf("%q allows root", word)
 		}
 	}
 }
