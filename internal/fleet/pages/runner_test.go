@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -39,7 +40,6 @@ func begun(t *testing.T) *runner {
 	ctx, end := context.WithCancel(context.Background())
 	r, done, err := fleet.OpenRoot(ctx, s.home, told)
 	check(t, err)
-	check(t, r.Listen(ctx, end))
 	over, carried := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -71,6 +71,10 @@ func begun(t *testing.T) *runner {
 	})
 	for {
 		is, err := client.Status(t.Context(), 0)
+		if errors.Is(err, boxroot.ErrNoRoot) { // it does not answer yet
+			time.Sleep(time.Millisecond)
+			continue
+		}
 		check(t, err)
 		if is.Mode == boxroot.Ready {
 			return &runner{s, c}
