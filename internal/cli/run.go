@@ -254,6 +254,9 @@ func withHint(err error, instance string) error {
 		// That the time is over is no news.
 		return p.Because(nil).WithHint("%s; on the box, holdfast box status says whether it is served", p.Hint)
 	}
+	if what, is := strings.CutPrefix(p.Reason, "The document is refused: "); is && p.Step == "work-format" {
+		return problem.New(p.Kind, p.Step, "That cannot be run: %s Nothing was begun.", what)
+	}
 	hint, ok := hints[p.Step]
 	if !ok || p.Hint != "" {
 		return err

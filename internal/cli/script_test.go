@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // PATH VALUE (a member of a JSON document), setjson VAR FILE PATH (a variable's
 // value from there), setfrom VAR FILE (from a file), status N COMMAND… (runs it,
 // and wants that exit status), appears GLOB (waits until there is such a file), wordfile
-// FILE TEXT (writes it), document FILE… (see there), and those of remotes.
+// FILE TEXT (writes it), says PATTERN COMMAND… (runs it until it says so), document FILE… (see there), and those of remotes.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts(t, "testdata/script"))
 }
@@ -43,6 +43,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir+"/home")
 			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/xdg")
+			e.Defer(func() { leaveNothing(e.WorkDir) })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -59,6 +60,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			"plant":    far.plant,
 			"until":    until,
 			"appears":  appears,
+			"says":     says,
 			"wordfile": wordfile,
 			"document": document,
 		},

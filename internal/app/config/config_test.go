@@ -142,7 +142,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"[booths]\nttl = \"0s\"\n":                              "booths.ttl",
 		"[booths]\nttl = \"-1h\"\n":                             "booths.ttl",
 		"[booths]\nttl = \"99999999h\"\n":                       "booths.ttl",
-		"[booths]\nttl = 24\n":                                  "booths.ttl is neither text nor a list",
+		"[booths]\nttl = 24\n":                                  "booths.ttl is neither text, nor true or false, nor a list",
 		"[desk]\nlog = \"loud\"\n":                              "desk.log",
 		"[desk]\nlisten = [\"127.0.0.1:1\"]\n":                  "desk.listen is one text and no list",
 		"[desk]\nlisten = \"127.0.0.1\"\n":                      "desk.listen",

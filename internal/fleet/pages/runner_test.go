@@ -71,8 +71,8 @@ func begun(t *testing.T) *runner {
 	})
 	for {
 		is, err := client.Status(t.Context(), 0)
-		if errors.Is(err, boxroot.ErrNoRoot) { // it does not answer yet
-			time.Sleep(time.Millisecond)
+		if errors.Is(err, boxroot.ErrNoRoot) {
+			time.Sleep(time.Millisecond) // it does not answer yet
 			continue
 		}
 		check(t, err)

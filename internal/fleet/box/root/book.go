@@ -166,11 +166,15 @@ func read(tx *journal.Tx, n journal.Installation) (installed, error) {
 	return i, err
 }
 
+// never says whether it is proved that nothing of an incarnation ever ran: a launch is
+// refused only where its shim was not let through, or said that it could not start the work.
+func (i installed) never() bool { return i.phase == intent.Refused }
+
 // open are the incarnations of which a process may be alive, or may still be started.
 func (b *book) open() ([]installed, error) {
 	all, err := b.inventory()
 	return slices.DeleteFunc(slices.Clone(all), func(i installed) bool {
-		return i.receipted || i.identity == nil && i.phase == intent.Refused
+		return i.receipted || i.never() && !i.fenced
 	}), err
 }
 
@@ -198,7 +202,7 @@ func (b *book) here(instance string) ([]intent.Installation, error) {
 	seen := map[uint64]bool{}
 	for _, i := range all {
 		if i.Instance == instance {
-			list = append(list, intent.Installation{Subject: i.Subject, Fenced: i.fenced, Receipted: i.receipted, Identified: i.identity != nil})
+			list = append(list, intent.Installation{Subject: i.Subject, Fenced: i.fenced, Receipted: i.receipted, Identified: i.identity != nil && !i.never()})
 			seen[i.Incarnation] = true
 		}
 	}

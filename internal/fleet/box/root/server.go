@@ -50,6 +50,7 @@ func (r *Root) listen(ctx context.Context) error {
 	})
 	mux.HandleFunc("POST "+pathEnd, func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, struct{}{}, nil)
+		_ = http.NewResponseController(w).Flush() // before the end cuts it off
 		r.quit()
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
