@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/fleet/console"
 )
@@ -168,10 +169,18 @@ func TestALongOutputIsShownFromItsEnd(t *testing.T) {
 	// A box elsewhere: what is read is what it put into the store.
 	folder, err := filepath.Glob(filepath.Join(r.home.Box, "instances/long/1/shim-*"))
 	check(t, err)
-	to := filepath.Join(r.home.Bucket, "logs", filepath.Base(filepath.Dir(r.stored("boxes/*/session.json"))), "long/1")
-	check(t, os.MkdirAll(to, 0o700), os.Rename(filepath.Join(folder[0], "log.1"), filepath.Join(to, "1")), os.Rename(filepath.Join(folder[0], "went"), filepath.Join(folder[0], "went.away")))
-	wants(t, r.page("/desk/instances/long"), "Read from the store", "The last 262 kB of 1.0 MB.")
-	if res := r.get(address); len(res.body) != 1<<20 {
+	var to string
+	for to == "" { // the agent brings what is finished
+		found, err := filepath.Glob(filepath.Join(r.home.Bucket, "logs/*/long/1/2"))
+		check(t, err, t.Context().Err())
+		if len(found) == 1 {
+			to = filepath.Dir(found[0])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	check(t, os.Rename(filepath.Join(folder[0], "went"), filepath.Join(folder[0], "went.away")))
+	wants(t, r.page("/desk/instances/long"), "Read from the store", "The last 262 kB of 2.1 MB.")
+	if res := r.get(address); len(res.body) != 2<<20 {
 		t.Errorf("%s, %d bytes", res.Status, len(res.body))
 	}
 	check(t, os.WriteFile(filepath.Join(to, "1"), []byte("short"), 0o600), os.WriteFile(filepath.Join(to, "2"), []byte("end"), 0o600))
