@@ -53,10 +53,12 @@ func newRig(t *testing.T, options ...func(*Running)) *rig {
 	g.id = asked.Enrollment
 	g.start()
 	t.Cleanup(func() {
-		ctx, done := context.WithTimeout(context.Background(), 30*time.Second)
+		// What such a root does not stop, the test ends.
+		ctx, done := context.WithTimeout(context.Background(), 2*time.Second)
 		defer done()
 		g.client.Down(ctx, 0)
 		g.end()
+		g.sweep()
 	})
 	return g
 }
@@ -75,6 +77,11 @@ func (g *rig) start() { g.Helper(); g.startAs(root.Ready) }
 
 // startAs starts a root, and waits until it is as it should be.
 func (g *rig) startAs(mode root.Mode) root.Status {
+	g.Helper()
+	return g.startIf(func(s root.Status) bool { return s.Mode == mode })
+}
+
+func (g *rig) startIf(is func(root.Status) bool) root.Status {
 	g.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c := Running{Home: filepath.Dir(g.home.Box), AllowRoot: true, Release: "v1.0.0", Build: "v1.0.0 test", Log: slog.New(slog.NewTextHandler(testWriter{g.T}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -101,7 +108,20 @@ func (g *rig) startAs(mode root.Mode) root.Status {
 		r.Close()
 		done()
 	}
-	return g.until(func(s root.Status) bool { return s.Mode == mode })
+	return g.until(is)
+}
+
+// waits is why the first act that is not settled waits, "" if none does.
+func (g *rig) waits() string {
+	g.Helper()
+	s, err := g.client.Status(g.Context(), 0)
+	g.must(err)
+	for _, i := range s.Intents {
+		if i.Waits != "" {
+			return i.Waits
+		}
+	}
+	return ""
 }
 
 // until waits for a status.
