@@ -33,6 +33,7 @@ const (
 	Delete                           // delete a booth
 	ChangePlan                       // open, edit, assign, link and discuss what is planned
 	Accept                           // accept or drop what came out
+	Operate                          // stop what runs, and have proofs verified
 	MintSignInLink                   // make a link that signs the operator in
 )
 
@@ -67,6 +68,7 @@ var rules = map[Action]rule{
 	Delete:         {name: "delete"},
 	ChangePlan:     {name: "change-plan"},
 	Accept:         {name: "accept"},
+	Operate:        {name: "operate"},
 	MintSignInLink: {name: "mint-sign-in-link"},
 }
 

@@ -34,6 +34,7 @@ var rights = map[Action]string{
 	Delete:         "S + O O O O O O",
 	ChangePlan:     "S + O O O O O O",
 	Accept:         "S + O O O O O O",
+	Operate:        "S + O O O O O O",
 	MintSignInLink: "S + O O O O O O",
 }
 

@@ -20,6 +20,7 @@ const (
 // answering is what stays from one look to the next.
 type answering struct {
 	trouble string // that was logged last
+	left    string // what was said last of operations that nobody goes on with
 	tried   string // the address of the store in S3 that was found to be good
 }
 
@@ -84,12 +85,38 @@ func (h *house) answerBoxes(ctx context.Context, a *answering) string {
 		h.logAdmitted(admitted)
 	}
 	if err == nil {
+		err = h.recover(ctx, console, a)
+	}
+	if err == nil {
 		return ""
 	}
 	if ctx.Err() == nil && err.Error() != a.trouble {
-		h.log.Error("boxes that ask to come into the fleet cannot be answered", "err", err)
+		h.log.Error("the fleet cannot be looked after: who asks to come in is not answered", "err", err)
 	}
 	return err.Error()
+}
+
+// recover goes on with what this console has begun and not finished: what was killed in the
+// middle of a run or a stop is not left to whoever says the same again.
+func (h *house) recover(ctx context.Context, c *fleet.Console, a *answering) error {
+	found, err := c.Work(nil).Recover(ctx)
+	for _, key := range found.Driven {
+		h.log.Info("went on with an operation, to its end", "operation", key)
+	}
+	for _, key := range found.Released {
+		h.log.Info("a hold that an operation had left was released", "operation", key)
+	}
+	left := ""
+	for _, l := range found.Left {
+		left += l.Key + ": " + l.Why + "\n"
+		if !strings.Contains(a.left, l.Key+": "+l.Why+"\n") {
+			h.log.Debug("a hold stays", "hold", l.Key, "because", l.Why)
+		}
+	}
+	if err == nil {
+		a.left = left
+	}
+	return err
 }
 
 func (h *house) logAdmitted(list []fleet.Admitted) {

@@ -13,6 +13,7 @@ import (
 
 	"holdfast/internal/app/config"
 	"holdfast/internal/fleet"
+	"holdfast/internal/fleet/box/root"
 	"holdfast/internal/obs"
 	"holdfast/internal/problem"
 )
@@ -36,17 +37,12 @@ func BoxRoot(ctx context.Context, c *config.Config, b Build, log io.Writer) erro
 	}
 	// The terminal of whoever started it is not its own.
 	signal.Ignore(syscall.SIGHUP)
-	ctx, end := context.WithCancel(ctx)
-	defer end()
 	r, done, err := fleet.OpenRoot(ctx, FleetHome(c), running(c, b, log))
 	if err != nil {
 		return err
 	}
 	defer done()
 	defer r.Close()
-	if err := r.Listen(ctx, end); err != nil {
-		return err
-	}
 	return r.Serve(ctx)
 }
 
@@ -56,15 +52,43 @@ func BoxAgent(ctx context.Context, c *config.Config, b Build, log io.Writer) err
 	if err := checkHome(c); err != nil {
 		return err
 	}
-	return fleet.RunAgent(ctx, FleetHome(c), running(c, b, log), agentPause(c), func() error { return startRoot(c) })
+	return fleet.RunAgent(ctx, FleetHome(c), running(c, b, log), agentPause, func() error { return startRoot(c) })
 }
 
-// agentPause is how often the store is looked at for orders.
-func agentPause(c *config.Config) time.Duration {
-	if part, err := fleet.Look(FleetHome(c)); err == nil && isFar(part.Store) {
-		return time.Second
+// agentPause is how often the store is looked at for orders. What is written into a store in
+// a folder is noticed before.
+const agentPause = time.Second
+
+// RootStatus is how the root of this machine's box is, nil where none runs.
+func RootStatus(ctx context.Context, c *config.Config) (*root.Status, error) {
+	client, err := fleet.DialRoot(FleetHome(c))
+	if err == nil {
+		defer client.Close()
+		var s root.Status
+		if s, err = client.Status(ctx, 0); err == nil {
+			return &s, nil
+		}
 	}
-	return 100 * time.Millisecond
+	if errors.Is(err, root.ErrNoRoot) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// OpenOutput finds what an instance has written.
+func OpenOutput(ctx context.Context, c *config.Config, instance string) (*fleet.Source, error) {
+	if err := checkHome(c); err != nil {
+		return nil, err
+	}
+	return fleet.OpenOutput(ctx, FleetHome(c), instance)
+}
+
+// Attach opens the terminal of an instance on this machine's box.
+func Attach(ctx context.Context, c *config.Config, instance string) (*fleet.Attached, error) {
+	if err := checkHome(c); err != nil {
+		return nil, err
+	}
+	return fleet.Attach(ctx, FleetHome(c), instance)
 }
 
 // startRoot starts the box's root in a session of its own, so that it outlives this
@@ -99,7 +123,7 @@ func (h *house) boxed(ctx context.Context, b Build) <-chan struct{} {
 		for ctx.Err() == nil && !h.config.NoBox {
 			err := fleet.RunAgent(ctx, FleetHome(h.config), fleet.Running{
 				Home: h.config.Home, Release: b.Release, Build: b.Release + " " + b.Revision, Log: h.log,
-			}, agentPause(h.config), func() error { return startRoot(h.config) })
+			}, agentPause, func() error { return startRoot(h.config) })
 			if err != nil && !errors.Is(err, fleet.ErrNoBox) && err.Error() != trouble {
 				trouble = err.Error()
 				h.log.Error("the box of this home cannot be served", "err", problem.Words(err))

@@ -3,11 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"holdfast/internal/app/config"
 	"holdfast/internal/fleet"
+	"holdfast/internal/fleet/box/root"
 	"holdfast/internal/plain"
 )
 
@@ -30,6 +33,8 @@ func checkFleet(ctx context.Context, c *config.Config, _ *slog.Logger) []Check {
 	}
 	if part.Box != "" {
 		checks = append(checks, checkBox(ctx, c))
+		checks = append(checks, checkMachine(ctx, c)...)
+		checks = append(checks, checkRoot(ctx, c)...)
 	}
 	return checks
 }
@@ -85,4 +90,63 @@ func checkBox(ctx context.Context, c *config.Config) Check {
 	default:
 		return well("box", "%s is %s, as the roster of revision %d says", j.BoxID, j.State, j.Revision)
 	}
+}
+
+// checkMachine tries what this machine can give to work, by starting a process that does
+// nothing and ends.
+func checkMachine(ctx context.Context, c *config.Config) []Check {
+	means, err := fleet.Means(ctx, FleetHome(c))
+	if err != nil {
+		return []Check{ill("shim", err)}
+	}
+	checks := []Check{well("shim", "the program that watches over work starts on this machine")}
+	proof := well("proof", "a stop is proved by %s", means.Proof)
+	if means.ProofWhy != "" {
+		proof.Detail = fmt.Sprintf("a stop could be proved only by %s: %s", means.Proof, plain.Text(means.ProofWhy))
+		if proof.OK = c.BoxAllowWeak; !proof.OK {
+			proof.Hint = "allow this user namespaces; or set box.allow_weak = true in holdfast.toml, which accepts it"
+		}
+	}
+	isolation := well("isolation", "%s: work does not see the home", means.Isolation)
+	if means.Isolation == "none" {
+		isolation = well("isolation", "none: work sees the home, and everything of this user (%s)", plain.Text(means.IsolationWhy))
+	}
+	return append(checks, proof, isolation, checkUser(c))
+}
+
+// checkUser looks at whom work runs as.
+func checkUser(c *config.Config) Check {
+	switch {
+	case os.Geteuid() != 0 && c.BoxUser == "":
+		return well("user", "work runs as the user who runs the box")
+	case c.BoxUser != "":
+		return well("user", "work runs as %s", plain.Text(c.BoxUser))
+	case c.BoxAllowRoot:
+		return well("user", "work runs as root, which box.allow_root allows")
+	}
+	return Check{Name: "user", Detail: "work would run as root, and is refused", Hint: "set box.user in holdfast.toml to the user that it is to run as, or allow it by box.allow_root = true"}
+}
+
+// checkRoot asks the box's root.
+func checkRoot(ctx context.Context, c *config.Config) []Check {
+	s, err := RootStatus(ctx, c)
+	switch {
+	case err != nil:
+		return []Check{ill("root", err)}
+	case s == nil:
+		return []Check{well("root", "none runs: nothing is started or stopped here until holdfast up starts one")}
+	}
+	standing := well("root", "takes orders, with %s and %s under way (process %d)", plain.Count(len(s.Instances), "instance"), plain.Count(len(s.Intents), "act"), s.PID)
+	if s.Mode != root.Ready {
+		standing.OK, standing.Detail = false, "takes no orders: "+plain.Text(s.Why)
+	}
+	reserve := well("reserve", "room for stops on a full disk is kept")
+	switch {
+	case s.Reserve:
+	case len(s.Instances) == 0:
+		reserve.Detail = "room for stops on a full disk is set aside when work is first started"
+	default:
+		reserve = Check{Name: "reserve", Detail: "the room for stops on a full disk is not kept: nothing new is started", Hint: "make room on the disk of the home"}
+	}
+	return []Check{standing, reserve}
 }

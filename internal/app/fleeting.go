@@ -13,7 +13,9 @@ import (
 
 // fleetPages is the fleet's pages.
 func (h *house) fleetPages(frame *page.House) (*pages.Pages, error) {
-	return pages.New(pages.Config{House: frame, Base: h.base, Home: FleetHome(h.config), Live: h.live, Now: time.Now, Log: h.log})
+	return pages.New(pages.Config{
+		House: frame, Base: h.base, Home: FleetHome(h.config), Live: h.live, Changed: func() { h.events.Publish(pages.Topic) }, Now: time.Now, Log: h.log,
+	})
 }
 
 // fleeting tells open pages that the roster moved, until ctx is done; the channel is

@@ -47,7 +47,7 @@ func TestPermAHomeThatMayNotBeWrittenIsRefusedAndStays(t *testing.T) {
 		}
 		before := len(list())
 		permtest.Lock(t, filepath.Join(home.Home, c.folder), c.mode)
-		err := Up(context.Background(), home, io.Discard, func(Serving) error { t.Error("serves"); return io.EOF })
+		err := Up(context.Background(), home, Build{}, io.Discard, func(Serving) error { t.Error("serves"); return io.EOF })
 		refusedAt(t, what, err, "home", "cannot be written to (permission denied). Nothing was changed.")
 		check(t, os.Chmod(filepath.Join(home.Home, c.folder), 0o755))
 		if got := list(); len(got) != before {

@@ -64,7 +64,7 @@ func (h *house) planPages(frame *page.House, live func() string) (*pages.Pages, 
 }
 
 // rooms are the wings, as the navigation has them.
-var rooms = []page.Room{desk.Room, pages.Room, fleetpages.Room}
+var rooms = []page.Room{desk.Room, pages.Room, fleetpages.Room, fleetpages.InstancesRoom}
 
 // How often the plan is looked at while somebody listens: in the home itself, and
 // where another machine has to be asked.

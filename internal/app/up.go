@@ -23,6 +23,7 @@ import (
 	"holdfast/internal/booth/ledger"
 	"holdfast/internal/booth/sweep"
 	"holdfast/internal/durable"
+	fleetpages "holdfast/internal/fleet/pages"
 	"holdfast/internal/obs"
 	"holdfast/internal/page"
 	"holdfast/internal/problem"
@@ -146,8 +147,9 @@ type house struct {
 
 	planning
 
-	auth *web.Auth
-	desk *desk.Desk
+	auth  *web.Auth
+	desk  *desk.Desk
+	boxes *fleetpages.Pages
 
 	scraping sync.Mutex // held while the lanes are set and written
 }
@@ -183,6 +185,9 @@ func newHouse(ctx context.Context, c *config.Config, base web.Base, log io.Write
 func (h *house) close() {
 	if h.desk != nil {
 		h.desk.Close()
+	}
+	if h.boxes != nil {
+		h.boxes.Close()
 	}
 	if h.sweeper != nil {
 		h.sweeper.Close()
@@ -231,13 +236,13 @@ func (h *house) site(hosts *web.Hosts) (*web.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	boxes, err := h.fleetPages(frame)
+	h.boxes, err = h.fleetPages(frame)
 	if err != nil {
 		return nil, err
 	}
 	return web.NewSite(web.Config{
 		Base: h.base, Hosts: hosts, Auth: h.auth, Policy: policy,
-		Routes: append(h.siteRoutes(frame, plan), boxes.Routes()...), ErrorPage: frame.ErrorPage, Log: h.log,
+		Routes: append(h.siteRoutes(frame, plan), h.boxes.Routes()...), ErrorPage: frame.ErrorPage, Log: h.log,
 		Count: h.metrics.Request,
 	})
 }

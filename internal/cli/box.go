@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +14,9 @@ import (
 	"holdfast/internal/app"
 	"holdfast/internal/booth/marks"
 	"holdfast/internal/fleet"
+	"holdfast/internal/fleet/box/root"
 	"holdfast/internal/fleet/enrollment"
+	"holdfast/internal/fleet/roster"
 	"holdfast/internal/plain"
 )
 
@@ -63,7 +68,13 @@ a console itself answers at once. Whoever is not answered in time has asked all 
 			if err != nil {
 				return err
 			}
-			return r.joined(j)
+			if err := r.joined(j); err != nil {
+				return err
+			}
+			if !r.json && j.State == roster.Active.String() {
+				fmt.Fprintln(r.out, "next: holdfast up, which serves it; then, where the console is: holdfast run NAME -- COMMAND")
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&f.document, "document", "", "file with the document in which the cloud says which machine this is")
@@ -115,10 +126,61 @@ func (r *run) printJoined(j fleet.Joined) {
 	fmt.Fprintf(r.out, "its work is bound to %s\n", short(j.Binding))
 }
 
+// boxStanding is the JSON of box status: where the machine stands, and what its root says.
+type boxStanding struct {
+	fleet.Joined
+	Root *root.Status `json:"root,omitempty"`
+}
+
+// printRoot says how the box's root is.
+func (r *run) printRoot(s *root.Status) {
+	if s == nil {
+		fmt.Fprintln(r.out, "no root runs here: nothing is started or stopped until holdfast up starts one")
+		return
+	}
+	mode := "takes orders"
+	if s.Mode != root.Ready {
+		mode = "takes no orders: " + plain.Text(s.Why)
+	}
+	fmt.Fprintf(r.out, "its root %s (%s, process %d)\n", mode, plain.Text(s.Version), s.PID)
+	proof := "a stop is proved by " + s.Proof
+	if s.ProofWhy != "" {
+		proof += " alone: " + plain.Text(s.ProofWhy)
+	}
+	fmt.Fprintf(r.out, "%s; isolation: %s; room for stops on a full disk: %s\n", proof, s.Isolation, kept(s))
+	fmt.Fprintf(r.out, "instances: %s; under way: %s\n", states(s.Instances), plain.Count(len(s.Intents), "act"))
+}
+
+func kept(s *root.Status) string {
+	switch {
+	case s.Reserve:
+		return "kept"
+	case len(s.Instances) == 0:
+		return "not needed yet"
+	}
+	return "not kept, so nothing new is started"
+}
+
+// states counts instances by state.
+func states(list []root.Instance) string {
+	count := map[string]int{}
+	for _, i := range list {
+		count[i.State]++
+	}
+	words := []string{}
+	for _, state := range slices.Sorted(maps.Keys(count)) {
+		words = append(words, fmt.Sprintf("%d %s", count[state], state))
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ", ")
+}
+
 func (r *run) boxStatus() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Say where this machine stands in its fleet",
+		Short: "Say where this machine stands in its fleet, and how its root is",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := r.here("fleet")
@@ -129,7 +191,17 @@ func (r *run) boxStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.joined(j)
+			if j.State == fleet.Asked {
+				return r.joined(j)
+			}
+			s, err := app.RootStatus(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			return shown(r, boxStanding{j, s}, func(b boxStanding) {
+				r.printJoined(b.Joined)
+				r.printRoot(b.Root)
+			})
 		},
 	}
 }

@@ -106,7 +106,7 @@ with "holdfast up", make a folder, and look at it in a browser.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
 	root.AddCommand(
 		r.up(), r.open(), r.booth(), r.config(), r.doctor(), r.version(),
-		r.ask(), r.wait(), r.answer(), r.withdraw(), r.note(), r.flag(), r.mcp(), r.roadmap(), r.fleet(), r.box(), r.instance(), r.stopInstance(), r.ps(), r.down(),
+		r.ask(), r.wait(), r.answer(), r.withdraw(), r.note(), r.flag(), r.mcp(), r.roadmap(), r.fleet(), r.box(), r.instance(), r.stopInstance(), r.ps(), r.logs(), r.attach(), r.receipt(), r.down(),
 	)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd("completion")

@@ -126,6 +126,8 @@ here: back it up. What was begun and cut off is gone on with by saying it again.
 				fmt.Fprintf(r.out, "a fleet was begun, kept %s\n", where)
 				fmt.Fprintf(r.out, "this home is its console %s, and has its root key: back up %s\n", plain.Text(b.Console), plain.Text(c.Console()))
 				fmt.Fprintln(r.out, "next: holdfast fleet invite BOX")
+				fmt.Fprintln(r.out, "then, on the machine that is to be it (this one may be): holdfast box join WORD, and holdfast up")
+				fmt.Fprintln(r.out, "then, here: holdfast run NAME -- COMMAND")
 			})
 		},
 	}

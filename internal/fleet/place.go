@@ -123,6 +123,18 @@ func (h Home) openStore(address string) (bucket.Store, func(), error) {
 	return dirbucket.New(d), func() { d.Close() }, nil
 }
 
+// storeFolder is the folder of the store at an address, "" where it is none on this machine.
+func (h Home) storeFolder(address string) string {
+	if address == Embedded {
+		return h.Bucket
+	}
+	folder, err := folderAt(address)
+	if err != nil {
+		return ""
+	}
+	return folder
+}
+
 // abroad is the address of a store as other homes on this machine know it.
 func (h Home) abroad(address string) string {
 	if address != Embedded {

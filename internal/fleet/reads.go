@@ -83,7 +83,7 @@ type Shown struct {
 	QuarantineRevision uint64   `json:"quarantine_revision"`
 	LossIDs            []string `json:"loss_ids"`
 	Invitation         string   `json:"invitation"`
-	Instances          []string `json:"instances"` // none: nothing is installed on boxes yet
+	Instances          []string `json:"instances"` // whose last claim was of this box
 	// Moved is the step that last moved the binding, left out where the log does not
 	// go back so far.
 	Moved *Step `json:"moved,omitempty"`
@@ -127,6 +127,9 @@ func (c *Console) Show(ctx context.Context, box string) (Shown, error) {
 	facts, _ := v.Facts(enrollment)
 	for _, f := range facts {
 		s.Facts = append(s.Facts, Fact(f))
+	}
+	if s.Instances, err = c.instancesOf(ctx, enrollment); err != nil {
+		return Shown{}, err
 	}
 	err = c.roster.Log(ctx, func(e rosterstore.Entry) bool {
 		if s.Writes = v.Revision - e.Revision; e.Revision > v.Revision {

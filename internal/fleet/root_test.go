@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -90,7 +91,6 @@ func (g *rig) startIf(is func(root.Status) bool) root.Status {
 	}
 	r, done, err := OpenRoot(ctx, g.home, c)
 	g.must(err)
-	g.must(r.Listen(ctx, cancel))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -129,6 +129,10 @@ func (g *rig) until(is func(root.Status) bool) root.Status {
 	g.Helper()
 	for begun := time.Now(); time.Since(begun) < time.Minute; {
 		s, err := g.client.Status(g.Context(), 0)
+		if errors.Is(err, root.ErrNoRoot) {
+			time.Sleep(time.Millisecond) // it does not answer yet
+			continue
+		}
 		g.must(err)
 		if is(s) {
 			return s

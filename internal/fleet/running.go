@@ -94,7 +94,7 @@ func RunAgent(ctx context.Context, h Home, c Running, every time.Duration, start
 	}
 	defer b.Close()
 	agent.New(agent.Config{
-		Path: h.Box, Store: b.bucket, Roster: b.roster, Enrollment: b.place.Enrollment, Version: c.Build,
+		Path: h.Box, Store: b.bucket, Folder: h.storeFolder(b.place.Store), Roster: b.roster, Enrollment: b.place.Enrollment, Version: c.Build,
 		Start: start, Every: every, Log: c.Log,
 	}).Run(ctx)
 	return nil
@@ -109,4 +109,15 @@ func DialRoot(h Home) (*root.Client, error) {
 	}
 	b.Close()
 	return root.Dial(h.Box)
+}
+
+// Means tries what this machine can give to the work of its box. A home that is no box is
+// [ErrNoBox].
+func Means(ctx context.Context, h Home) (shim.Means, error) {
+	b, err := openBox(h)
+	if err != nil {
+		return shim.Means{}, err
+	}
+	defer b.Close()
+	return shim.NewHost(b.dir).Probe(ctx)
 }

@@ -2,9 +2,11 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"holdfast/internal/fleet/console"
+	"holdfast/internal/fleet/operation"
 	"holdfast/internal/fleet/rosterstore"
 )
 
@@ -25,4 +27,23 @@ func (c *Console) Work(progress func(key, why string)) *console.Ops {
 			return f.AllowedProofs, nil
 		},
 	}
+}
+
+// PlacedHere says whether a run that is wished so goes to the box that this home is. One
+// that goes nowhere goes not here: the run says why.
+func (c *Console) PlacedHere(ctx context.Context, w operation.Wish) (bool, error) {
+	b, err := openBox(c.home)
+	if errors.Is(err, ErrNoBox) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer b.Close()
+	v, err := c.roster.Read(ctx)
+	if err != nil {
+		return false, err
+	}
+	at, err := operation.Place(v.Roster, w)
+	return err == nil && at == b.place.Enrollment, nil
 }

@@ -86,6 +86,13 @@ func (h *House) Wing(room string, from fs.FS, funcs template.FuncMap) (*Set, err
 	return s, err
 }
 
+// In is s in another room of the same wing.
+func (s *Set) In(room string) *Set {
+	other := *s
+	other.room = room
+	return &other
+}
+
 // set takes in the static files, and for the frame itself its templates.
 func (h *House) set(room string, from fs.FS) (*Set, error) {
 	s := &Set{house: h, room: room}

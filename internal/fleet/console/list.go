@@ -17,11 +17,11 @@ import (
 
 // States of an instance, as they are listed, besides those that a box says in its beat.
 const (
-	stateOrdered = "ordered" // the box has not answered yet
-	stateStopped = "stopped"
-	stateRefused = "refused" // it was not started
-	stateLost    = "lost"    // its box was given up
-	stateDamaged = "damaged" // what is known of it cannot be read
+	StateOrdered = "ordered" // the box has not answered yet
+	StateStopped = "stopped"
+	StateRefused = "refused" // it was not started
+	StateLost    = "lost"    // its box was given up
+	StateDamaged = "damaged" // what is known of it cannot be read
 )
 
 // Instance is an instance as lists show it. What a box said in its beat is marked by
@@ -37,6 +37,8 @@ type Instance struct {
 	// Refusal is why it was not started, or why nothing more is known of it.
 	Refusal string `json:"refusal"`
 	Exit    string `json:"exit,omitempty"` // how it ended by itself
+	// Enrollment is the box's, and empty where the claim cannot be read.
+	Enrollment string `json:"-"`
 	// Seen is when the box last showed it, by the box's clock, and AgeNS how long ago by
 	// this one: both only where the state is from a beat.
 	Seen  time.Time `json:"seen,omitzero"`
@@ -103,7 +105,7 @@ func (l *looks) named(ctx context.Context, name string) (Instance, error) {
 	case err != nil && problem.KindOf(err) == problem.Failed:
 		return Instance{}, err
 	case err != nil:
-		return Instance{Instance: name, State: stateDamaged, Refusal: problem.Words(err)}, nil
+		return Instance{Instance: name, State: StateDamaged, Refusal: problem.Words(err)}, nil
 	}
 	return l.at(ctx, c)
 }
@@ -175,18 +177,18 @@ func (l *looks) beat(ctx context.Context, b order.Box) (*order.Beat, error) {
 
 // at is the instance whose claim is c.
 func (l *looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
-	i := Instance{Instance: c.Instance, Box: c.BoxID, Incarnation: c.Incarnation, Binding: c.Binding.String()}
+	i := Instance{Instance: c.Instance, Box: c.BoxID, Enrollment: c.Enrollment, Incarnation: c.Incarnation, Binding: c.Binding.String()}
 	if c.State == claim.Released {
 		if n, ok := newest(c); ok && n.Incarnation == c.Incarnation {
-			i.State = stateStopped
+			i.State = StateStopped
 			return i, nil
 		}
-		i.State = stateRefused
+		i.State = StateRefused
 		return l.refused(ctx, c, i)
 	}
 	row := l.roster.Boxes[c.Enrollment]
 	if row.State != roster.Active && len(row.LossIDs) > 0 {
-		i.State, i.Refusal = stateLost, "box "+row.BoxID+" was given up for lost"
+		i.State, i.Refusal = StateLost, "box "+row.BoxID+" was given up for lost"
 		return i, nil
 	}
 	s, err := l.box(ctx, c.Enrollment)
@@ -194,7 +196,7 @@ func (l *looks) at(ctx context.Context, c claim.Claim) (Instance, error) {
 		return i, err
 	}
 	if s.why != "" {
-		i.State, i.Refusal = stateDamaged, s.why
+		i.State, i.Refusal = StateDamaged, s.why
 		return i, nil
 	}
 	return l.held(ctx, c, i, s)
@@ -205,11 +207,11 @@ func (l *looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (I
 	a, err := l.ack(ctx, s.box, c.Operation)
 	switch {
 	case errors.Is(err, errAbsent):
-		i.State = stateOrdered
+		i.State = StateOrdered
 	case err != nil && problem.KindOf(err) == problem.Failed:
 		return i, err
 	case err != nil:
-		i.State, i.Refusal = stateDamaged, problem.Words(err)
+		i.State, i.Refusal = StateDamaged, problem.Words(err)
 	default:
 		i.State = order.Phase(a.Answer)
 		if r, refused := a.Answer.(order.Refused); refused {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"holdfast/internal/fleet/claim"
+	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/roster"
-	"holdfast/internal/problem"
 )
 
 // Shown is all that is known of an instance.
@@ -51,7 +51,11 @@ func (o *Ops) Show(ctx context.Context, instance string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	l := o.looksFor(v.Roster)
+	return o.looksFor(v.Roster).shown(ctx, c)
+}
+
+// shown is all that is known of the instance whose claim is c.
+func (l *looks) shown(ctx context.Context, c claim.Claim) (Shown, error) {
 	i, err := l.at(ctx, c)
 	if err != nil {
 		return Shown{}, err
@@ -60,22 +64,11 @@ func (o *Ops) Show(ctx context.Context, instance string) (Shown, error) {
 		Instance: i, Claim: string(c.State), Operation: c.Operation, Console: c.Console, Enrollment: c.Enrollment,
 		Session: c.Session, Receipts: c.Receipts,
 	}
-	shown.BoxSession, err = l.lives(ctx, c.Enrollment)
+	life, err := l.life(ctx, c.Enrollment)
+	shown.BoxSession = life.Session
 	return shown, err
 }
 
-// lives is the present session of a box, nil where none can be read.
-func (l *looks) lives(ctx context.Context, enrolled string) (*BoxSession, error) {
-	s, err := l.box(ctx, enrolled)
-	if err != nil || s.box.Enrollment() == "" {
-		return nil, err
-	}
-	now, err := l.session(ctx, s.box)
-	switch {
-	case errors.Is(err, errAbsent) || err != nil && problem.KindOf(err) != problem.Failed:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return &BoxSession{now.ID, now.Version, now.Generation, now.Proof, now.ProofWhy, now.Isolation, now.StartedAt}, nil
+func sessionOf(now order.Session) *BoxSession {
+	return &BoxSession{now.ID, now.Version, now.Generation, now.Proof, now.ProofWhy, now.Isolation, now.StartedAt}
 }

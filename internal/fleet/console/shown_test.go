@@ -97,7 +97,10 @@ func TestWhatIsListed(t *testing.T) {
 		if list[i].State != "damaged" && len(list[i].Binding) != 64 {
 			t.Errorf("%s has the binding %q", list[i].Instance, list[i].Binding)
 		}
-		list[i].Binding = ""
+		if (list[i].Enrollment == "") != (list[i].State == "damaged") {
+			t.Errorf("%s has the enrollment %q", list[i].Instance, list[i].Enrollment)
+		}
+		list[i].Binding, list[i].Enrollment = "", ""
 		if list[i].State == "damaged" {
 			list[i].Refusal = ""
 		}

@@ -14,8 +14,8 @@ const purposeBeat sign.Purpose = "application/vnd.holdfast.beat.v1+json"
 // BeatSchema names the format of a beat's bytes.
 const BeatSchema = "holdfast-beat/1"
 
-// maxBeat is how many instances a beat names.
-const maxBeat = 10_000
+// MaxBeat is how many instances a beat names.
+const MaxBeat = 10_000
 
 const stepBeat = "beat-format"
 
@@ -25,6 +25,7 @@ const (
 	BeatRunning   = "running"
 	BeatStopping  = "stopping" // its fence stands
 	BeatExited    = "exited"   // it ended by itself, and no stop of it was asked for
+	BeatStopped   = "stopped"  // its end is proved, by a stop that no console ordered
 )
 
 // Beat is what a box shows of itself now and then, by compare-and-swap, under [BeatKey].
@@ -68,12 +69,12 @@ func (b Beat) Check() error {
 	c.ID("enrollment", b.Enrollment)
 	c.ID("box_session", b.BoxSession)
 	c.Time("at", b.At)
-	c.Must(b.Instances != nil && len(b.Instances) <= maxBeat, "it has no list of instances, or names over %d", maxBeat)
+	c.Must(b.Instances != nil && len(b.Instances) <= MaxBeat, "it has no list of instances, or names over %d", MaxBeat)
 	for n, i := range b.Instances {
 		c.Names("instance", i.Instance)
 		c.Count("incarnation", i.Incarnation)
 		c.Count("session", i.Session)
-		c.OneOf("state", i.State, BeatInstalled, BeatRunning, BeatStopping, BeatExited)
+		c.OneOf("state", i.State, BeatInstalled, BeatRunning, BeatStopping, BeatExited, BeatStopped)
 		if !i.Started.IsZero() {
 			c.Time("started", i.Started)
 		}

@@ -13,6 +13,7 @@ import (
 type boxPage struct {
 	Page    page.Frame
 	Version string
+	Every   int
 	Fleet   string
 	Stale   string
 	Box     row
@@ -25,8 +26,11 @@ type boxPage struct {
 	LossIDs            []string
 	Invitation         string
 	Enrollment         string
-	Instances          []string
+	Instances          rows
+	MoreInstances      string
+	All                string // the address of all instances
 	LogTrouble         *trouble
+	RunTrouble         *trouble // why what runs is not known
 	AsOf               asOf
 	ReadAt             when
 }
@@ -56,10 +60,14 @@ func (p *Pages) serveBox(w http.ResponseWriter, r *http.Request, c *fleet.Consol
 	for _, id := range s.LossIDs {
 		v.LossIDs = append(v.LossIDs, plain.Text(id))
 	}
-	for _, name := range s.Instances {
-		v.Instances = append(v.Instances, plain.Text(name))
+	run := p.runningOn(r, c, fleet.Overview{Boxes: []fleet.Standing{{Box: s.Box}}})
+	has := run.instances[s.Enrollment]
+	v.Box.Root, v.RunTrouble, v.Instances = run.root(s.Enrollment), run.trouble, rows{Rows: p.instanceRows(has)}
+	if more := len(has) - len(v.Instances.Rows); more > 0 {
+		v.MoreInstances = plain.Count(more, "more instance") + ": holdfast ps lists them all"
 	}
-	if v.Version, err = fingerprint(v); err != nil {
+	v.Every, v.All = everyList, p.Base.URL(instancesRoot)
+	if v.Version, err = fingerprint(v); err != nil || unchanged(w, r, v.Version) {
 		return err
 	}
 	v.ReadAt, v.Page = at(p.Now()), p.frame(r, v.Box.Name)
@@ -98,15 +106,16 @@ func since(writes uint64) string {
 }
 
 type logPage struct {
-	Page     page.Frame
-	Version  string
-	Fleet    string
-	Stale    string
-	About    string
-	Trouble  *trouble
-	Versions []version
-	More     string // the address of a longer list
-	ReadAt   when
+	Page      page.Frame
+	Version   string
+	Fleet     string
+	Stale     string
+	About     string
+	Trouble   *trouble
+	Versions  []version
+	Instances string
+	More      string // the address of a longer list
+	ReadAt    when
 }
 
 // version is one in the log.
@@ -135,7 +144,7 @@ func (p *Pages) serveLog(w http.ResponseWriter, r *http.Request, c *fleet.Consol
 	if len(list) == 0 && err != nil {
 		return err
 	}
-	v := logPage{Fleet: p.fleetURL(), Stale: stale(list[0].At, p.Now()), About: about(list), Trouble: troubleOf(err)}
+	v := logPage{Fleet: p.fleetURL(), Instances: p.Base.URL(instancesRoot), Stale: stale(list[0].At, p.Now()), About: about(list), Trouble: troubleOf(err)}
 	for _, one := range list {
 		v.Versions = append(v.Versions, p.versionOf(one))
 	}

@@ -23,11 +23,13 @@ const (
 type fleetPage struct {
 	Page    page.Frame
 	Version string
+	Every   int
 	Log     string
 	Counts  string
 	Stale   string
 	// LogTrouble is why what moved the bindings is not known of all.
 	LogTrouble  *trouble
+	RunTrouble  *trouble // why what runs is not known
 	Floor       floorView
 	Boxes       []row
 	None        bool // no box is there that is not retired
@@ -49,7 +51,8 @@ type row struct {
 	Region, Pool     string
 	Role, Group      string
 	Binding          string
-	Heard            string
+	Root             rootView
+	Runs             string // what it has, by state; empty where nothing is there, or it is not known
 	Moved            *moved
 	NotMoved         string // why Moved is nil
 	Enrolled         when
@@ -99,13 +102,15 @@ type asking struct {
 	Trouble          *trouble
 }
 
-// serveFleet shows the boxes, or says that this home is no console.
-func (p *Pages) serveFleet(w http.ResponseWriter, r *http.Request) error {
-	err := p.page(p.serveBoxes)(w, r)
-	if errors.Is(err, fleet.ErrNoFleet) {
-		return p.serveNone(w, r)
+// orNone is p.page, and says it where this home is no console.
+func (p *Pages) orNone(room *page.Set, serve serving) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		err := p.page(serve)(w, r)
+		if errors.Is(err, fleet.ErrNoFleet) {
+			return p.serveNone(w, r, room)
+		}
+		return err
 	}
-	return err
 }
 
 type nonePage struct {
@@ -113,12 +118,12 @@ type nonePage struct {
 	Box  bool // the home is a box
 }
 
-func (p *Pages) serveNone(w http.ResponseWriter, r *http.Request) error {
+func (p *Pages) serveNone(w http.ResponseWriter, r *http.Request, room *page.Set) error {
 	part, err := fleet.Look(p.Home)
 	if err != nil {
 		return p.unavailable(w, r, err)
 	}
-	return p.pages.Write(w, "fleet-none.html", nonePage{p.pages.Frame(r, "Fleet"), part.Box != ""})
+	return room.Write(w, "fleet-none.html", nonePage{room.Frame(r, "No fleet"), part.Box != ""})
 }
 
 func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Console) error {
@@ -127,12 +132,14 @@ func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Cons
 		return err
 	}
 	v := fleetPage{
-		Log: p.logURL(), Stale: stale(o.At, p.Now()), LogTrouble: troubleOf(o.LogTrouble), Floor: floorOf(o),
+		Every: everyList, Log: p.logURL(), Stale: stale(o.At, p.Now()), LogTrouble: troubleOf(o.LogTrouble), Floor: floorOf(o),
 		Held: heldOf(o.Holds), Changing: heldOf(o.Activations), AsOf: asOfRoster(o.At),
 	}
 	if v.Asking, err = askingsOf(r, c); err != nil {
 		return err
 	}
+	run := p.runningOn(r, c, o)
+	v.RunTrouble = run.trouble
 	var all, gone []row
 	counts := map[string]int{}
 	for _, b := range o.Boxes {
@@ -140,7 +147,9 @@ func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Cons
 		if b.State == retired {
 			gone = append(gone, p.rowOf(b, o))
 		} else {
-			all = append(all, p.rowOf(b, o))
+			w := p.rowOf(b, o)
+			w.Root, w.Runs = run.root(b.Enrollment), run.counts(b.Enrollment)
+			all = append(all, w)
 		}
 	}
 	v.Counts, v.None = countsOf(counts), len(all) == 0
@@ -151,7 +160,7 @@ func (p *Pages) serveBoxes(w http.ResponseWriter, r *http.Request, c *fleet.Cons
 	if more := len(gone) - len(v.Retired); more > 0 {
 		v.MoreRetired = plain.Count(more, "more row") + ": holdfast fleet boxes lists them all"
 	}
-	if v.Version, err = fingerprint(v); err != nil {
+	if v.Version, err = fingerprint(v); err != nil || unchanged(w, r, v.Version) {
 		return err
 	}
 	v.ReadAt, v.Page = at(p.Now()), p.frame(r, "Fleet")
@@ -177,7 +186,7 @@ func (p *Pages) rowOf(b fleet.Standing, o fleet.Overview) row {
 	w := row{
 		Name: plain.Text(b.BoxID), URL: p.boxURL(b.Box), Label: plain.Text(b.Label), State: b.State, Lost: len(b.LossIDs) > 0 && b.State == quarantined,
 		Region: plain.Text(b.Region), Pool: plain.Text(b.Pool), Role: orNone(b.Role), Group: orNone(b.Group), Binding: short(b.Binding),
-		Heard: heard(b.LastHeard), Moved: p.movedOf(b.Moved, o.Revision), Enrolled: at(b.EnrolledAt),
+		Moved: p.movedOf(b.Moved, o.Revision), Enrolled: at(b.EnrolledAt),
 	}
 	switch {
 	case w.Moved != nil:
@@ -187,13 +196,6 @@ func (p *Pages) rowOf(b fleet.Standing, o fleet.Overview) row {
 		w.NotMoved = fmt.Sprintf("before revision %d", o.Reach)
 	}
 	return w
-}
-
-func heard(last string) string {
-	if last == "" {
-		return "never"
-	}
-	return plain.Text(last)
 }
 
 func floorOf(o fleet.Overview) floorView {

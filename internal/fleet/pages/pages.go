@@ -1,5 +1,5 @@
 // Package pages is the fleet in a browser: the boxes, a page for each, the versions of
-// the roster, and the same as JSON.
+// the roster, the instances, a page for each, and the same as JSON.
 //
 // A page shows what package fleet answered, and decides nothing. Each read asks the
 // store, and verifies what it says. What is refused (an older roster, another one,
@@ -8,8 +8,13 @@
 // for long is shown, and said to be old: whether that is all that there is, the store
 // alone knows.
 //
-// Nothing is changed here: what changes the fleet is a command. Every text of the fleet
-// is hostile, and made plain. Pages work without script.
+// What changes the roster is a command. Of the instances one thing can be done here: the
+// operator stops one, by the same operation as the command's. It goes on while these pages
+// are served, whether the browser waits or not, and what is begun is noted in the store:
+// saying it again goes on with it.
+//
+// Every text of the fleet is hostile, and made plain: so is what an instance printed.
+// Pages work without script.
 package pages
 
 import (
@@ -21,6 +26,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -36,16 +42,21 @@ import (
 //go:embed templates static
 var embedded embed.FS
 
-// Room is the fleet's entry of the navigation.
-var Room = page.Room{Name: "Fleet", Path: root}
+// Room is the fleet's entry of the navigation, and InstancesRoom that of what runs.
+var (
+	Room          = page.Room{Name: "Fleet", Path: root}
+	InstancesRoom = page.Room{Name: "Instances", Path: instancesRoot}
+)
 
 const (
-	root = "fleet"
+	root          = "fleet"
+	instancesRoot = "instances"
 	// logName is where the versions are, below root. A box may be called so, too.
 	logName = "log"
 )
 
-// Topic is what the event stream says when the roster moved.
+// Topic is what the event stream says when the roster moved, or a stop that was begun here
+// ended.
 const Topic = "fleet"
 
 // Config is what the pages need. Every field is required.
@@ -57,15 +68,18 @@ type Config struct {
 	// Live is the address of the event stream, for a page that shows things as they
 	// are from now on.
 	Live func() string
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Changed is called when a stop that was begun here ended.
+	Changed func()
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
-// Pages serves a fleet. It is safe for concurrent use.
+// Pages serves a fleet. It is safe for concurrent use. Close it after the last request.
 type Pages struct {
 	Config
-	pages  *page.Set
-	walked fleet.Walked
+	pages, instances *page.Set
+	walked           fleet.Walked
+	stops            stops
 }
 
 // New makes the pages.
@@ -74,14 +88,14 @@ func New(c Config) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{Config: c, pages: set}, nil
+	return &Pages{Config: c, pages: set, instances: set.In(InstancesRoom.Name), stops: newStops()}, nil
 }
 
 // Routes are the fleet's addresses, each with the right that it needs.
 func (p *Pages) Routes() []web.Route {
 	routes := []web.Route{}
 	for pattern, handler := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"/fleet":           p.serveFleet,
+		"/fleet":           p.orNone(p.pages, p.serveBoxes),
 		"/fleet/log":       p.page(p.serveLog),
 		"/fleet/{box}":     p.page(p.serveBox),
 		"/fleet/{box}/{$}": p.page(p.serveBox), // a box may be called log, too
@@ -90,10 +104,21 @@ func (p *Pages) Routes() []web.Route {
 		"/api/v1/fleet/log":       p.document(p.versions),
 		"/api/v1/fleet/{box}":     p.document(p.box),
 		"/api/v1/fleet/{box}/{$}": p.document(p.box),
+
+		"/instances":                p.orNone(p.instances, p.serveInstances),
+		"/instances/{instance}":     p.page(p.serveInstance),
+		"/instances/{instance}/log": p.page(p.serveLogFile),
+
+		"/api/v1/instances":            p.document(p.list),
+		"/api/v1/instances/{instance}": p.document(p.instance),
 	} {
 		routes = append(routes, web.Route{Method: http.MethodGet, Pattern: pattern, Action: access.ReadPages, Handler: handler})
 	}
-	return routes
+	return append(routes,
+		web.Route{Method: http.MethodGet, Pattern: "/instances/{instance}/verify", Action: access.Operate, Handler: p.page(p.serveVerify)},
+		web.Route{Method: http.MethodGet, Pattern: "/api/v1/instances/{instance}/verify", Action: access.Operate, Handler: p.document(p.verification)},
+		web.Route{Method: http.MethodPost, Pattern: "/instances/{instance}/stop", Action: access.Operate, MaxBody: maxStopForm, Handler: p.serveStop},
+	)
 }
 
 // serving is a handler for which the console was opened.
@@ -119,10 +144,13 @@ func (p *Pages) page(serve serving) func(http.ResponseWriter, *http.Request) err
 	}
 }
 
+// goneSteps are the steps of what was asked for and is not there.
+var goneSteps = []string{"box-unknown", "instance-unknown", stepNoReceipt, stepNoOutput}
+
 // isOfRequest says whether an error is one of what was asked for, and not of the fleet.
 func isOfRequest(err error) bool {
 	e := problem.From(err, "")
-	return e.Kind == problem.Usage || e.Kind == problem.Gone && e.Step == "box-unknown"
+	return e.Kind == problem.Usage || e.Kind == problem.Gone && slices.Contains(goneSteps, e.Step)
 }
 
 // trouble is what is wrong, in words.
@@ -190,10 +218,21 @@ func (p *Pages) unavailable(w http.ResponseWriter, r *http.Request, err error) e
 }
 
 // frame is the frame of a page that changes by itself.
-func (p *Pages) frame(r *http.Request, title string) page.Frame {
-	f := p.pages.Frame(r, title)
+func (p *Pages) frame(r *http.Request, title string) page.Frame { return p.frameIn(p.pages, r, title) }
+
+func (p *Pages) frameIn(room *page.Set, r *http.Request, title string) page.Frame {
+	f := room.Frame(r, title)
 	f.Live, f.Topic, f.Here = p.Live(), Topic, p.here(r)
 	return f
+}
+
+// unchanged answers a page that fetches itself again, if what it shows is still so.
+func unchanged(w http.ResponseWriter, r *http.Request, version string) bool {
+	if r.Header.Get(web.LiveHeader) == "" || r.Header.Get("If-None-Match") != `"`+version+`"` {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
 }
 
 // here is the address of this page.

@@ -153,7 +153,7 @@ func TestABoxShowsWhatItsBindingIsMadeOf(t *testing.T) {
 	s, c := begin(t, "walls", "log")
 	ctx := t.Context()
 	page := s.page("/desk/fleet/walls")
-	wants(t, page, "The box was enrolled.", "revision 2", "It takes new work.", "request limit 30s", "Instances none", "never given up", "The roster was written once since, and that did not move it.")
+	wants(t, page, "The box was enrolled.", "revision 2", "It takes new work.", "request limit 30s", "No instance was last run here.", "never given up", "The roster was written once since, and that did not move it.")
 	wantsNot(t, page, "changed last")
 	wants(t, s.page("/desk/fleet/log/"), "The box was enrolled.", "revision 3", "Nothing was written since.", `data-here="/desk/fleet/log/"`)
 	_, err := c.Quarantine(ctx, "walls", "loss-7", fleet.Granted)

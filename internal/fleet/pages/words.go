@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/internal/fleet"
+	boxroot "holdfast/internal/fleet/box/root"
 	"holdfast/internal/plain"
 )
 
@@ -95,4 +96,59 @@ func orNone(s string) string {
 		return "none"
 	}
 	return plain.Text(s)
+}
+
+// meaning is what a state of an instance means, in a sentence.
+func meaning(state string) string {
+	switch state {
+	case stateOrdered:
+		return "Its box was told, and has not answered yet."
+	case "installed":
+		return "Its box has it, and has not started it yet."
+	case "running":
+		return "Its box has started it."
+	case stateStopping:
+		return "It is to end. Until there is a receipt, nothing proves that it has."
+	case "exited":
+		return "Its first process ended by itself. Stopping it makes the receipt that proves the end."
+	case stateStopped:
+		return "It has ended, and a receipt proves it."
+	case stateRefused:
+		return "It was not started."
+	case "lost":
+		return "Its box was given up for lost. It may run there still: no receipt says that it does not."
+	case stateDamaged:
+		return "What is known of it cannot be believed."
+	default:
+		return ""
+	}
+}
+
+// present is how an incarnation stands that no receipt is of.
+func present(state string) string {
+	if state == stateRefused {
+		return "It was refused before anything was started, so there is nothing to prove."
+	}
+	return "There is no receipt of it: nothing proves that it has ended."
+}
+
+// modeWords is whether the root of this machine's box takes orders.
+func modeWords(own *fleet.Own) string {
+	why := ""
+	if own.Why != "" {
+		why = ": " + plain.Text(own.Why)
+	}
+	switch own.Mode {
+	case boxroot.Ready:
+		return "ready: it takes orders"
+	case boxroot.Starting:
+		return "starting, and takes no orders yet" + why
+	case boxroot.OldJournal:
+		return "its journal is an old copy: it starts nothing" + why
+	case boxroot.Copied:
+		return "its folder was copied from another machine: it starts nothing" + why
+	case boxroot.Superseded:
+		return "another root has taken its session: it starts nothing" + why
+	}
+	return plain.Text(string(own.Mode)) + why
 }

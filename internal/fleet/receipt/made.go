@@ -89,6 +89,9 @@ func limitOf(p Proof) string {
 	return limit
 }
 
+// Limit is what r does not cover, in a sentence.
+func (r Receipt) Limit() string { return limitOf(r.Proof) }
+
 // wire is a receipt as it is written.
 type wire struct {
 	Schema      string `json:"schema"`

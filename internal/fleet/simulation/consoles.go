@@ -111,22 +111,22 @@ func (w *World) beginOperation() {
 // goOn does one effect of an operation.
 func (w *World) goOn(d *driver) bool {
 	e := d.state.Next()
-	switch e := e.(type) {
-	case operation.Done:
+	if _, over := e.(operation.Done); over {
 		w.leave(d)
 		return true
-	case operation.Stuck:
+	}
+	if stuck, is := e.(operation.Stuck); is {
 		if w.stuck == "" {
-			w.stuck = d.key() + ": " + e.Reason
+			w.stuck = d.key() + ": " + stuck.Reason
 		}
 		w.leave(d)
 		return true
-	case operation.Wait:
-		again := d.waits == e.Why
-		d.waits = e.Why
+	}
+	if wait, is := e.(operation.Wait); is {
+		again := d.waits == wait.Why
+		d.waits = wait.Why
 		d.state = d.state.After(operation.Woken{})
 		return !again
-	default:
 	}
 	if w.down || w.chance(12) {
 		d.state = d.state.After(operation.Unreachable{Why: "down"})

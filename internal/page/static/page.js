@@ -38,11 +38,17 @@
     const there = fresh.querySelector(`#${CSS.escape(within.id)}`);
     return there?.querySelectorAll(e.tagName)[[...within.querySelectorAll(e.tagName)].indexOf(e)];
   };
+  //
+  // What grows at its end is followed there, or stays where somebody has scrolled to; while
+  // some of it is selected it waits.
+  const grows = () => region().querySelector("[data-grows]");
+  const held = () => !getSelection().isCollapsed && grows()?.contains(getSelection().anchorNode);
   const load = async () => {
-    const answer = await fetch(here, { headers: { "Holdfast-Live": "1" }, redirect: "error" });
+    const answer = await fetch(here, { headers: { "Holdfast-Live": "1", "If-None-Match": `"${region().dataset.version}"` }, redirect: "error" });
     if (answer.status === 503) return unread();
-    if (!answer.ok) return;
+    if (!answer.ok && answer.status !== 304) return;
     document.querySelector(".unread")?.remove();
+    if (answer.status === 304 || held()) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = region(), fresh = page.querySelector("[data-region]");
     if (!fresh || fresh.dataset.version === old.dataset.version) return;
@@ -52,7 +58,9 @@
       const other = alike(d, fresh);
       if (other) other.open = true;
     });
+    const from = grows(), left = from?.scrollTop, high = from?.scrollHeight;
     old.replaceWith(fresh);
+    if (left && grows()) grows().scrollTop = left - (grows().scrollHeight - high); // counted from the end
     document.querySelector(".changed")?.remove();
     if (same) same.focus({ preventScroll: true });
   };
@@ -86,6 +94,14 @@
     }
   };
   document.addEventListener("visibilitychange", follow);
+  // What nobody says that it changed is looked at every so often, by whoever looks at it.
+  let last = Date.now();
+  setInterval(() => {
+    const every = 1000 * region().dataset.every;
+    if (!every || document.hidden || Date.now() - last < every) return;
+    last = Date.now();
+    refresh();
+  }, 1000);
   // After the page has loaded: an open stream would keep it loading for ever.
   addEventListener("load", () => setTimeout(follow));
 })();

@@ -113,23 +113,7 @@ func (s Stop) After(e Event) Act {
 		s.pause = "the disk is full, and the reserve is used up"
 		return s
 	case Unreachable:
-		switch now.(type) {
-		case Raise:
-			// Nothing is held up by a store that cannot be reached: what is stopped is not
-			// started by that, and the store hears of the generation with the next.
-			if s.raised = s.row.Phase == Fenced; !s.raised {
-				s.pause = e.Why
-			}
-		case Answer:
-			if s.row.Phase == Fenced {
-				s.told = s.lingers // it was only to be shown
-				return s
-			}
-			s.pause = e.Why
-		default:
-			s.pause = e.Why
-		}
-		return s
+		return s.unreachable(now, e.Why)
 	case Superseded:
 		if _, last := now.(Answer); last {
 			s.told, s.answered = s.lingers, s.row.Phase != Fenced
@@ -171,10 +155,9 @@ func (s Stop) After(e Event) Act {
 		s.row.Receipt = e.Receipt
 		return s
 	case Done:
-		switch now.(type) {
-		case Put:
+		if now == (Put{}) {
 			s.put = true
-		default:
+		} else {
 			s.told, s.answered = s.lingers, s.row.Phase != Fenced
 		}
 		return s
@@ -193,13 +176,27 @@ func (s Stop) maker(now Effect, p receipt.Proof) receipt.Made {
 		return receipt.NoProcess
 	case receipt.Namespace, receipt.Weak:
 	}
-	switch now.(type) {
-	case End:
-		if s.resumed {
-			return receipt.Recovered
-		}
-		return receipt.Normal
-	default:
+	switch {
+	case now != (End{}):
 		return receipt.NamespaceGone
+	case s.resumed:
+		return receipt.Recovered
 	}
+	return receipt.Normal
+}
+
+// unreachable is the stop after the store could not be reached.
+func (s Stop) unreachable(now Effect, why string) Stop {
+	_, telling := now.(Answer)
+	switch {
+	case now == (Raise{}) && s.row.Phase == Fenced:
+		// Nothing is held up by that: what is stopped is not started by it, and the store
+		// hears of the generation with the next.
+		s.raised = true
+	case telling && s.row.Phase == Fenced:
+		s.told = s.lingers // it was only to be shown
+	default:
+		s.pause = why
+	}
+	return s
 }

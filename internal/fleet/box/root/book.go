@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/box/journal"
 	"holdfast/internal/fleet/box/shim"
+	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/receipt"
 	"holdfast/internal/problem"
 )
@@ -36,6 +37,7 @@ type installed struct {
 	refusal   string
 	fenced    bool
 	receipted bool
+	here      bool // its stop was begun on the box itself
 }
 
 // identified is a shim's identity as the journal has it: where its folder is, who it is,
@@ -160,6 +162,7 @@ func read(tx *journal.Tx, n journal.Installation) (installed, error) {
 	}
 	f, fenced, err := tx.Fence(n.Instance, n.Incarnation)
 	i.fenced, i.receipted = fenced, fenced && f.Receipt != nil
+	i.here = fenced && document.OfBox(f.Target.Operation)
 	return i, err
 }
 

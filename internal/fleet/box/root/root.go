@@ -79,6 +79,7 @@ type Root struct {
 	lanes   map[string]*lane
 	exits   map[incarnationOf]string // of what was seen to end
 	changed chan struct{}            // closed and made anew at each change of what Status says
+	count   uint64                   // of those changes
 	ending  bool
 
 	work sync.WaitGroup
@@ -143,15 +144,20 @@ func (r *Root) Close() {
 	r.folder.Close()
 }
 
-// Serve takes the session and goes on with what was left, until ctx is done. Then it ends
-// each act at its next step, and returns.
+// Serve goes on with what was left, takes the session, and answers on the socket, until ctx
+// is done or somebody asks it there to end. Then it ends each act at its next step, and
+// returns.
 func (r *Root) Serve(ctx context.Context) error {
-	ctx, r.quit = context.WithCancel(ctx)
+	r.life, r.quit = context.WithCancel(ctx)
 	defer r.quit()
-	if err := r.resume(ctx); err != nil {
+	ctx = r.life
+	if err := errors.Join(r.resume(ctx), r.listen(ctx)); err != nil {
+		r.quit()
+		r.work.Wait()
 		return err
 	}
 	r.begin(ctx)
+	r.work.Go(func() { r.beats(ctx) })
 	<-r.life.Done()
 	r.mu.Lock()
 	r.ending = true // no lane is begun any more
@@ -210,11 +216,14 @@ func (r *Root) stand(s standing) {
 func (r *Root) tell() {
 	close(r.changed)
 	r.changed = make(chan struct{})
+	r.count++
 }
 
 // takeSession takes the box's session in the store, unless that would be to claim what is
 // not this machine's, or what the journal does not know.
 func (r *Root) takeSession(ctx context.Context) standing {
+	ctx, done := brief(ctx)
+	defer done()
 	v, err := r.Roster.Read(ctx)
 	if err != nil {
 		return standing{mode: Starting, why: "the roster cannot be read: " + problem.Words(err)}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"holdfast/internal/fleet/roster"
@@ -32,9 +34,8 @@ const (
 	pathEnd      = "/end"
 )
 
-// Listen answers on the socket until ctx is done; end is called when a caller asks this
-// root to end.
-func (r *Root) Listen(ctx context.Context, end func()) error {
+// listen answers on the socket until ctx is done.
+func (r *Root) listen(ctx context.Context) error {
 	ln, err := listen(r.folder)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (r *Root) Listen(ctx context.Context, end func()) error {
 	})
 	mux.HandleFunc("POST "+pathEnd, func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, struct{}{}, nil)
-		end()
+		r.quit()
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	r.work.Go(func() {
@@ -93,9 +94,12 @@ type Taken struct {
 
 func (r *Root) serveStatus(w http.ResponseWriter, q *http.Request) {
 	if wait, err := time.ParseDuration(q.URL.Query().Get("wait")); err == nil && wait > 0 {
-		changed := r.changes()
+		since, err := strconv.ParseUint(q.URL.Query().Get("since"), 10, 64)
+		if err != nil {
+			since = r.countOfChanges()
+		}
 		ctx, done := context.WithTimeout(q.Context(), wait)
-		r.Await(ctx, changed)
+		r.Await(ctx, since)
 		done()
 	}
 	s, err := r.Status()
@@ -164,6 +168,12 @@ func (c *Client) Status(ctx context.Context, wait time.Duration) (s Status, err 
 	if wait > 0 {
 		path += "?wait=" + wait.String()
 	}
+	return s, c.ask(ctx, http.MethodGet, path, nil, &s)
+}
+
+// Follow asks how it is once that is another than was, at the latest after wait.
+func (c *Client) Follow(ctx context.Context, was Status, wait time.Duration) (s Status, err error) {
+	path := fmt.Sprintf("%s?wait=%s&since=%d", pathStatus, wait, was.Changes)
 	return s, c.ask(ctx, http.MethodGet, path, nil, &s)
 }
 

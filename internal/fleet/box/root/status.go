@@ -11,6 +11,8 @@ import (
 
 // Status is what a root says of itself, for display: nothing is decided by it.
 type Status struct {
+	// Changes is how often what is said here has changed since this root started.
+	Changes    uint64     `json:"changes"`
 	PID        int        `json:"pid"`
 	Version    string     `json:"version"`
 	Enrollment string     `json:"enrollment"`
@@ -62,7 +64,8 @@ type Evidence struct {
 func (r *Root) Status() (Status, error) {
 	s := r.standing()
 	out := Status{
-		PID: pid(), Version: r.Version, Enrollment: r.Enrollment, Mode: s.mode, Why: s.why, Session: s.id,
+		Changes: r.countOfChanges(),
+		PID:     pid(), Version: r.Version, Enrollment: r.Enrollment, Mode: s.mode, Why: s.why, Session: s.id,
 		Proof: r.ability.proof, ProofWhy: r.ability.why, Isolation: r.ability.isolation, Reserve: r.book.journal.Reserve(),
 		Instances: []Instance{}, Intents: []Intent{},
 	}
@@ -83,12 +86,24 @@ func (r *Root) Status() (Status, error) {
 	return out, nil
 }
 
-// Await is Status once it is another than the one whose count is given, or ctx ends.
-func (r *Root) Await(ctx context.Context, changed <-chan struct{}) {
+// Await returns once there were other than since changes, or ctx ends.
+func (r *Root) Await(ctx context.Context, since uint64) {
+	r.mu.Lock()
+	changed, count := r.changed, r.count
+	r.mu.Unlock()
+	if count != since {
+		return
+	}
 	select {
 	case <-changed:
 	case <-ctx.Done():
 	}
+}
+
+func (r *Root) countOfChanges() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
 }
 
 // instance is one as Status shows it.

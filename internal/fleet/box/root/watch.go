@@ -45,7 +45,7 @@ func (r *Root) attachOne(instance string, incarnation uint64) {
 		}
 		words := "it ended, and nobody knows how"
 		if exit, err := shim.Exit(dir); err == nil {
-			words = exitWords(exit)
+			words = ExitWords(exit)
 		}
 		switch f := found.(type) {
 		case shim.Alive, shim.Gone, shim.OtherBoot:
@@ -71,8 +71,8 @@ func (r *Root) ended(i installed) (string, bool) {
 	return words, is
 }
 
-// exitWords is an exit for people.
-func exitWords(e receipt.Exit) string {
+// ExitWords is an exit for people.
+func ExitWords(e receipt.Exit) string {
 	switch e := e.(type) {
 	case receipt.Exited:
 		return fmt.Sprintf("exit status %d", e.Status)
