@@ -34,12 +34,13 @@ type rig struct {
 	client  *root.Client
 	name    string // of its instance, which stands in the environment of all its work
 	options []func(*Running)
+	last    func() // what is done when all else is
 }
 
 func newRig(t *testing.T, options ...func(*Running)) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	g := &rig{T: t, name: fmt.Sprintf("demo-%d-%d", os.Getpid(), rigs.Add(1)), options: options, home: Home{Console: filepath.Join(dir, "console"), Box: filepath.Join(dir, "box"), Bucket: filepath.Join(dir, "bucket")}}
+	g := &rig{T: t, name: fmt.Sprintf("demo-%d-%d", os.Getpid(), rigs.Add(1)), options: options, last: func() {}, home: Home{Console: filepath.Join(dir, "console"), Box: filepath.Join(dir, "box"), Bucket: filepath.Join(dir, "bucket")}}
 	_, err := Init(t.Context(), g.home, Embedded)
 	g.must(err)
 	g.console, err = OpenConsole(g.home)
@@ -60,6 +61,7 @@ func newRig(t *testing.T, options ...func(*Running)) *rig {
 		g.client.Down(ctx, 0)
 		g.end()
 		g.sweep()
+		g.last()
 	})
 	return g
 }
