@@ -37,17 +37,12 @@ func BoxRoot(ctx context.Context, c *config.Config, b Build, log io.Writer) erro
 	}
 	// The terminal of whoever started it is not its own.
 	signal.Ignore(syscall.SIGHUP)
-	ctx, end := context.WithCancel(ctx)
-	defer end()
 	r, done, err := fleet.OpenRoot(ctx, FleetHome(c), running(c, b, log))
 	if err != nil {
 		return err
 	}
 	defer done()
 	defer r.Close()
-	if err := r.Listen(ctx, end); err != nil {
-		return err
-	}
 	return r.Serve(ctx)
 }
 

@@ -182,9 +182,17 @@ func TestPagesFitAndAreAccessible(t *testing.T) {
 	see("empty-trash", empty.URL+"trash")
 	see("empty-roadmap", empty.URL+"roadmap")
 	see("no-fleet", empty.URL+"fleet")
+	see("no-instances", empty.URL+"instances")
 	tab.Open(d.Link())
 	for _, l := range looks {
 		see(l.name, d.URL+l.path)
+	}
+	running := running(t)
+	tab.Open(running.Link())
+	for _, l := range instanceLooks() {
+		tab.Open(running.URL + l.path)
+		Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
+		inspect(l.name)
 	}
 	tab.Open(d.URL + "b/questions/marks")
 	Eval[bool](tab, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)

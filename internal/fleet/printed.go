@@ -8,14 +8,10 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 
-	"holdfast/internal/bucket"
 	"holdfast/internal/durable"
-	"holdfast/internal/fleet/box/shim"
+	"holdfast/internal/fleet/box/output"
 	"holdfast/internal/fleet/box/shim/wire"
-	"holdfast/internal/fleet/document"
-	"holdfast/internal/fleet/roster"
 	"holdfast/internal/problem"
 )
 
@@ -44,31 +40,52 @@ const piece = wire.SegmentSize
 
 // OpenPrinted opens the output of an incarnation: in the folder of the box, if this home is
 // that box, else in the store.
-func (c *Console) OpenPrinted(ctx context.Context, h Home, enrollment, instance string, incarnation uint64) (*Printed, error) {
-	if err := errors.Join(roster.CheckName("instance", instance), document.CheckID("enrollment", enrollment)); err != nil {
+func (c *Console) OpenPrinted(ctx context.Context, h Home, enrollment string, of output.Of) (*Printed, error) {
+	under, err := output.Under(enrollment, of)
+	if err != nil {
 		return nil, err
 	}
 	if at, _, err := look(h.Box, nil); err == nil && at.Enrollment == enrollment {
-		p, err := printedHere(h.Box, instance, incarnation)
+		p, err := printedHere(h.Box, of)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return p, err
 		}
 	}
-	return c.printedThere(ctx, enrollment, instance, incarnation)
+	keys, err := c.bucket.List(ctx, under)
+	if err != nil {
+		return nil, err
+	}
+	p := &Printed{get: func(n uint64) ([]byte, error) {
+		key, err := output.Key(enrollment, of, n)
+		if err != nil {
+			return nil, err
+		}
+		return get(ctx, c.bucket, key)
+	}}
+	for _, key := range keys {
+		if n, is := output.Number(key, under); is {
+			p.pieces = append(p.pieces, n)
+		}
+	}
+	return p, p.measure()
 }
 
 // printedHere is what is in a box's folder.
-func printedHere(box, instance string, incarnation uint64) (*Printed, error) {
-	dir, err := wentFolder(box, "instances", instance, strconv.FormatUint(incarnation, 10))
+func printedHere(box string, of output.Of) (*Printed, error) {
+	at, err := durable.OpenDir(box)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	dir, err := output.Open(at, of)
 	if err != nil {
 		return nil, err
 	}
 	p := &Printed{Here: true, dir: dir, get: func(n uint64) ([]byte, error) {
 		return dir.ReadFile(wire.LogPrefix+strconv.FormatUint(n, 10), piece)
 	}}
-	names, err := dir.Names()
-	if err == nil {
-		err = p.sort(names, wire.LogPrefix)
+	if p.pieces, err = output.Segments(dir); err == nil {
+		err = p.measure()
 	}
 	if err != nil {
 		p.Close()
@@ -77,71 +94,8 @@ func printedHere(box, instance string, incarnation uint64) (*Printed, error) {
 	return p, nil
 }
 
-// wentFolder is the folder of the launch that was let go, of all that an incarnation has:
-// there is no other output.
-func wentFolder(box string, path ...string) (*durable.Dir, error) {
-	at, err := durable.OpenDir(box)
-	for _, name := range path {
-		if err != nil {
-			return nil, err
-		}
-		sub, failed := at.Sub(name)
-		at.Close()
-		at, err = sub, failed
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer at.Close()
-	names, err := at.Names()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, "shim-") {
-			continue
-		}
-		launch, err := at.Sub(name)
-		if err != nil {
-			return nil, err
-		}
-		if went, err := shim.Went(launch); err == nil && went {
-			return launch, nil
-		}
-		launch.Close()
-	}
-	return nil, ErrNothingPrinted
-}
-
-// printedThere is what is in the store.
-func (c *Console) printedThere(ctx context.Context, enrollment, instance string, incarnation uint64) (*Printed, error) {
-	under := fmt.Sprintf("logs/%s/%s/%d/", enrollment, instance, incarnation)
-	keys, err := c.bucket.List(ctx, under)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, key := range keys {
-		names = append(names, key.String())
-	}
-	p := &Printed{get: func(n uint64) ([]byte, error) {
-		key, err := bucket.ParseKey(under + strconv.FormatUint(n, 10))
-		if err != nil {
-			return nil, err
-		}
-		return get(ctx, c.bucket, key)
-	}}
-	return p, p.sort(names, under)
-}
-
-// sort finds the pieces among names, and how long the last of them is.
-func (p *Printed) sort(names []string, prefix string) error {
-	for _, name := range names {
-		number, is := strings.CutPrefix(name, prefix)
-		if n, err := strconv.ParseUint(number, 10, 53); is && err == nil && n > 0 && strconv.FormatUint(n, 10) == number {
-			p.pieces = append(p.pieces, n)
-		}
-	}
+// measure puts the pieces in their order, and finds how long the last of them is.
+func (p *Printed) measure() error {
 	if len(p.pieces) == 0 {
 		return ErrNothingPrinted
 	}

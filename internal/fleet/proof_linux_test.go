@@ -85,6 +85,17 @@ func (g *rig) alive() (pids []int) {
 	return pids
 }
 
+// sweep ends what is left of the work of all instances of the rig.
+func (g *rig) sweep() {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range all {
+		env, err := os.ReadFile(path)
+		if pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && bytes.Contains(env, []byte("\x00HOME="+g.home.Box+"/instances/")) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
 func (g *rig) wantAlive(n int) {
 	g.Helper()
 	if got := g.alive(); len(got) != n {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -33,12 +34,13 @@ type rig struct {
 	client  *root.Client
 	name    string // of its instance, which stands in the environment of all its work
 	options []func(*Running)
+	last    func() // what is done when all else is
 }
 
 func newRig(t *testing.T, options ...func(*Running)) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	g := &rig{T: t, name: fmt.Sprintf("demo-%d-%d", os.Getpid(), rigs.Add(1)), options: options, home: Home{Console: filepath.Join(dir, "console"), Box: filepath.Join(dir, "box"), Bucket: filepath.Join(dir, "bucket")}}
+	g := &rig{T: t, name: fmt.Sprintf("demo-%d-%d", os.Getpid(), rigs.Add(1)), options: options, last: func() {}, home: Home{Console: filepath.Join(dir, "console"), Box: filepath.Join(dir, "box"), Bucket: filepath.Join(dir, "bucket")}}
 	_, err := Init(t.Context(), g.home, Embedded)
 	g.must(err)
 	g.console, err = OpenConsole(g.home)
@@ -53,10 +55,13 @@ func newRig(t *testing.T, options ...func(*Running)) *rig {
 	g.id = asked.Enrollment
 	g.start()
 	t.Cleanup(func() {
-		ctx, done := context.WithTimeout(context.Background(), 30*time.Second)
+		// What such a root does not stop, the test ends.
+		ctx, done := context.WithTimeout(context.Background(), 2*time.Second)
 		defer done()
 		g.client.Down(ctx, 0)
 		g.end()
+		g.sweep()
+		g.last()
 	})
 	return g
 }
@@ -76,6 +81,11 @@ func (g *rig) start() { g.Helper(); g.startAs(root.Ready) }
 // startAs starts a root, and waits until it is as it should be.
 func (g *rig) startAs(mode root.Mode) root.Status {
 	g.Helper()
+	return g.startIf(func(s root.Status) bool { return s.Mode == mode })
+}
+
+func (g *rig) startIf(is func(root.Status) bool) root.Status {
+	g.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c := Running{Home: filepath.Dir(g.home.Box), AllowRoot: true, Release: "v1.0.0", Build: "v1.0.0 test", Log: slog.New(slog.NewTextHandler(testWriter{g.T}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for _, option := range g.options {
@@ -83,7 +93,6 @@ func (g *rig) startAs(mode root.Mode) root.Status {
 	}
 	r, done, err := OpenRoot(ctx, g.home, c)
 	g.must(err)
-	g.must(r.Listen(ctx, cancel))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -101,7 +110,20 @@ func (g *rig) startAs(mode root.Mode) root.Status {
 		r.Close()
 		done()
 	}
-	return g.until(func(s root.Status) bool { return s.Mode == mode })
+	return g.until(is)
+}
+
+// waits is why the first act that is not settled waits, "" if none does.
+func (g *rig) waits() string {
+	g.Helper()
+	s, err := g.client.Status(g.Context(), 0)
+	g.must(err)
+	for _, i := range s.Intents {
+		if i.Waits != "" {
+			return i.Waits
+		}
+	}
+	return ""
 }
 
 // until waits for a status.
@@ -109,6 +131,10 @@ func (g *rig) until(is func(root.Status) bool) root.Status {
 	g.Helper()
 	for begun := time.Now(); time.Since(begun) < time.Minute; {
 		s, err := g.client.Status(g.Context(), 0)
+		if errors.Is(err, root.ErrNoRoot) {
+			time.Sleep(time.Millisecond) // it does not answer yet
+			continue
+		}
 		g.must(err)
 		if is(s) {
 			return s

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,7 @@ type site struct {
 	now     time.Time
 	handler http.Handler
 	key     access.Key
+	pages   *Pages
 }
 
 func homeIn(dir string) fleet.Home {
@@ -50,11 +52,13 @@ func serveAt(t testing.TB, home fleet.Home) *site {
 	check(t, err)
 	base, err := web.ParseBase("/desk/")
 	check(t, err)
-	house, err := page.New(base, Room)
+	house, err := page.New(base, Room, InstancesRoom)
 	check(t, err)
 	log := slog.New(slog.DiscardHandler)
-	p, err := New(Config{House: house, Base: base, Home: s.home, Live: func() string { return base.URL("events") }, Now: func() time.Time { return s.now }, Log: log})
+	p, err := New(Config{House: house, Base: base, Home: s.home, Live: func() string { return base.URL("events") }, Changed: func() {}, Now: func() time.Time { return s.now }, Log: log})
 	check(t, err)
+	t.Cleanup(p.Close)
+	s.pages = p
 	hosts, err := web.NewHosts(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, []string{"desk.example"}, nil)
 	check(t, err)
 	auth, err := web.NewAuth(web.AuthConfig{Key: s.key, Principal: "principal:local/studio/ada", Links: new(access.Links), Base: base})
@@ -97,10 +101,31 @@ type got struct {
 	body string
 }
 
-func (s *site) get(address string) got {
+func (s *site) get(address string, with ...string) got {
 	s.t.Helper()
-	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://desk.example"+address, nil)
+	return s.do(httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://desk.example"+address, nil), with...)
+}
+
+// post sends a form, as the operator.
+func (s *site) post(address string, form url.Values) got {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://desk.example"+address, strings.NewReader(form.Encode()))
+	return s.do(r, "Content-Type", "application/x-www-form-urlencoded", "Authorization", "Bearer "+s.key.OperatorToken())
+}
+
+// asOperator is get with the operator's credential.
+func (s *site) asOperator(address string) got {
+	s.t.Helper()
+	return s.get(address, "Authorization", "Bearer "+s.key.OperatorToken())
+}
+
+// do answers a request with these headers, name after name.
+func (s *site) do(r *http.Request, with ...string) got {
+	s.t.Helper()
 	r.Header.Set("Accept", "text/html")
+	for i := 0; i+1 < len(with); i += 2 {
+		r.Header.Set(with[i], with[i+1])
+	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	return got{w.Result(), w.Body.String()}

@@ -162,7 +162,7 @@ func (p *Pages) showInstance(w http.ResponseWriter, r *http.Request, c *fleet.Co
 		Stopping: sentence(under.Why), NotDone: troubleOf(under.Err),
 	}
 	v.About = meaning(v.State)
-	if v.State == stateStopped {
+	if v.State == console.StateStopped {
 		v.NotDone = nil // another has stopped it meanwhile
 	}
 	if whole.Trouble == nil {

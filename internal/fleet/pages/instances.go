@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/fleet"
 	"holdfast/internal/fleet/console"
+	"holdfast/internal/fleet/order"
 	"holdfast/internal/page"
 	"holdfast/internal/plain"
 )
@@ -105,20 +106,11 @@ func (p *Pages) instanceRows(list []console.Instance) []instanceRow {
 // stateOf is an instance's state; what is being stopped from here is stopping before its
 // box has said so.
 func (p *Pages) stateOf(i console.Instance) string {
-	if s := p.stops.of(i.Instance); s.Under && i.State != stateStopped {
-		return stateStopping
+	if s := p.stops.of(i.Instance); s.Under && i.State != console.StateStopped {
+		return order.BeatStopping
 	}
 	return i.State
 }
-
-// The states of an instance that are dealt with here.
-const (
-	stateDamaged  = "damaged"
-	stateOrdered  = "ordered"
-	stateStopping = "stopping"
-	stateStopped  = "stopped"
-	stateRefused  = "refused"
-)
 
 // countStates is how many instances there are, and of each state.
 func countStates(list []console.Instance) string {
@@ -127,7 +119,9 @@ func countStates(list []console.Instance) string {
 		counts[i.State]++
 	}
 	words := []string{plain.Count(len(list), "instance")}
-	for _, state := range []string{"running", stateOrdered, "installed", stateStopping, "exited", stateStopped, stateRefused, "lost", stateDamaged} {
+	for _, state := range []string{
+		order.BeatRunning, console.StateOrdered, order.BeatInstalled, order.BeatStopping, order.BeatExited, console.StateStopped, console.StateRefused, console.StateLost, console.StateDamaged,
+	} {
 		if n := counts[state]; n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, state))
 		}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/internal/fleet"
+	"holdfast/internal/fleet/box/output"
 	"holdfast/internal/plain"
 	"holdfast/internal/problem"
 	"holdfast/internal/web"
@@ -41,7 +42,7 @@ type printedView struct {
 // nothing else.
 func (p *Pages) printedOf(r *http.Request, c *fleet.Console, enrollment, instance string, incarnation uint64) printedView {
 	v := printedView{Incarnation: incarnation}
-	out, err := c.OpenPrinted(r.Context(), p.Home, enrollment, instance, incarnation)
+	out, err := c.OpenPrinted(r.Context(), p.Home, enrollment, output.Of{Instance: instance, Incarnation: incarnation})
 	if errors.Is(err, fleet.ErrNothingPrinted) {
 		return v
 	}
@@ -117,7 +118,7 @@ func (p *Pages) serveLogFile(w http.ResponseWriter, r *http.Request, c *fleet.Co
 			}
 		}
 	}
-	out, err := c.OpenPrinted(r.Context(), p.Home, enrollment, name, incarnation)
+	out, err := c.OpenPrinted(r.Context(), p.Home, enrollment, output.Of{Instance: name, Incarnation: incarnation})
 	if errors.Is(err, fleet.ErrNothingPrinted) {
 		return problem.New(problem.Gone, stepNoOutput, "No output of incarnation %d of %s is kept here.", incarnation, name)
 	}

@@ -79,7 +79,7 @@ func (b runningBoxes) root(enrollment string) rootView {
 func (b runningBoxes) counts(enrollment string) string {
 	var live []console.Instance
 	for _, i := range b.instances[enrollment] {
-		if i.State != stateStopped && i.State != stateRefused {
+		if i.State != console.StateStopped && i.State != console.StateRefused {
 			live = append(live, i)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"holdfast/internal/fleet"
 	boxroot "holdfast/internal/fleet/box/root"
+	"holdfast/internal/fleet/console"
+	"holdfast/internal/fleet/order"
 	"holdfast/internal/plain"
 )
 
@@ -101,23 +103,23 @@ func orNone(s string) string {
 // meaning is what a state of an instance means, in a sentence.
 func meaning(state string) string {
 	switch state {
-	case stateOrdered:
+	case console.StateOrdered:
 		return "Its box was told, and has not answered yet."
-	case "installed":
+	case order.BeatInstalled:
 		return "Its box has it, and has not started it yet."
-	case "running":
+	case order.BeatRunning:
 		return "Its box has started it."
-	case stateStopping:
+	case order.BeatStopping:
 		return "It is to end. Until there is a receipt, nothing proves that it has."
-	case "exited":
+	case order.BeatExited:
 		return "Its first process ended by itself. Stopping it makes the receipt that proves the end."
-	case stateStopped:
+	case console.StateStopped:
 		return "It has ended, and a receipt proves it."
-	case stateRefused:
+	case console.StateRefused:
 		return "It was not started."
-	case "lost":
+	case console.StateLost:
 		return "Its box was given up for lost. It may run there still: no receipt says that it does not."
-	case stateDamaged:
+	case console.StateDamaged:
 		return "What is known of it cannot be believed."
 	default:
 		return ""
@@ -126,7 +128,7 @@ func meaning(state string) string {
 
 // present is how an incarnation stands that no receipt is of.
 func present(state string) string {
-	if state == stateRefused {
+	if state == console.StateRefused {
 		return "It was refused before anything was started, so there is nothing to prove."
 	}
 	return "There is no receipt of it: nothing proves that it has ended."

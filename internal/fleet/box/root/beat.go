@@ -87,6 +87,8 @@ func (r *Root) beat(ctx context.Context, b *beating) {
 // putBeat writes a beat over the one before. A session that is another root's by now is left
 // alone.
 func (r *Root) putBeat(ctx context.Context, s standing, now []order.Beating) error {
+	ctx, done := brief(ctx)
+	defer done()
 	if mine, err := r.holds(ctx); err != nil || !mine {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strconv"
+	"time"
 
 	"holdfast/internal/bucket"
 	"holdfast/internal/fleet/box/intent"
@@ -15,8 +16,20 @@ import (
 	"holdfast/internal/problem"
 )
 
-// do does one effect of an act, and says what came of it.
+// brief is ctx for a call of the store: what it does not answer by then it does later, and
+// is asked again.
+func brief(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 30*time.Second)
+}
+
+// do does one effect of an act, and says what came of it. All but the end of the work, which
+// has its grace, are brief.
 func (r *Root) do(ctx context.Context, t *task, e intent.Effect) intent.Event {
+	if _, long := e.(intent.End); !long {
+		var done context.CancelFunc
+		ctx, done = brief(ctx)
+		defer done()
+	}
 	switch e := e.(type) {
 	case intent.Check:
 		return r.check(ctx, t, e.At)

@@ -17,12 +17,19 @@ type lane struct {
 	wake  chan struct{}
 }
 
-// task is an act and what goes with it.
+// task is an act and what goes with it. All but of and stops is its lane's goroutine's alone,
+// and pause is under the root's lock.
 type task struct {
+	of    string // the key of its operation
+	stops bool
 	record
 	act   intent.Act
 	gate  *gate  // of a shim that waits
 	pause string // why nothing can be done now
+}
+
+func newTask(is record, act intent.Act) *task {
+	return &task{of: is.Operation, stops: is.Kind == intent.KindStop, record: is, act: act}
 }
 
 func (l *lane) poke() {
@@ -45,7 +52,7 @@ func (l *lane) first() *task {
 func (l *lane) stopWaits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.tasks[1:], func(t *task) bool { return t.Kind == intent.KindStop })
+	return slices.ContainsFunc(l.tasks[1:], func(t *task) bool { return t.stops })
 }
 
 // next drops the first, and puts again in its place at the end where it is not nil.
@@ -74,7 +81,7 @@ func (r *Root) add(ctx context.Context, t *task) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, is := range l.tasks {
-		if is.Operation == t.Operation {
+		if is.of == t.of {
 			return nil
 		}
 	}
@@ -141,7 +148,7 @@ func (r *Root) pause(ctx context.Context, l *lane, t *task, why string) {
 		}
 		var again *task
 		if row := launch.Row(); row.Phase != intent.Ordered {
-			again = &task{record: t.record, act: intent.Resume(row)}
+			again = newTask(t.record, intent.Resume(row))
 		}
 		l.next(again)
 		if again == nil || l.first() != again {

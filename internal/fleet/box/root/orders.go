@@ -69,23 +69,22 @@ func (r *Root) known(is record) (*task, error) {
 	case was != nil && !was.same(is):
 		return nil, problem.Refusal("operation-conflict", "The operation %s was another order. Nothing was started or stopped.", is.Operation)
 	case was != nil:
-		return &task{record: *was, act: intent.Resume(was.row())}, nil
+		return newTask(*was, intent.Resume(was.row())), nil
 	case is.Kind == intent.KindStop:
-		return &task{record: is, act: intent.NewStop(is.subject())}, nil
+		return newTask(is, intent.NewStop(is.subject())), nil
 	}
-	return &task{record: is, act: intent.NewLaunch(is.subject())}, nil
+	return newTask(is, intent.NewLaunch(is.subject())), nil
 }
 
 // resume goes on with what an earlier root left.
 func (r *Root) resume(ctx context.Context) error {
-	r.life = ctx
 	left, err := r.book.pending()
 	if err != nil {
 		return err
 	}
 	for _, is := range left {
 		r.Log.Info("goes on", "operation", is.Operation, "instance", is.Instance, "phase", is.Phase)
-		if err := r.add(ctx, &task{record: is, act: intent.Resume(is.row())}); err != nil {
+		if err := r.add(ctx, newTask(is, intent.Resume(is.row()))); err != nil {
 			return err
 		}
 	}
@@ -118,7 +117,7 @@ func (r *Root) Down(ctx context.Context, grace time.Duration) ([]Stopped, error)
 			Kind: intent.KindStop, Operation: document.BoxPrefix + randomID()[:16], BoxID: i.boxID, Instance: i.Instance, Incarnation: i.Incarnation,
 			Session: i.Session, Stamp: i.Stamp, GraceNS: int64(grace), Local: true,
 		}
-		if err := r.add(r.life, &task{record: is, act: intent.NewStop(is.subject())}); err != nil {
+		if err := r.add(r.life, newTask(is, intent.NewStop(is.subject()))); err != nil {
 			return nil, err
 		}
 	}

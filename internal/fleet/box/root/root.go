@@ -20,6 +20,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,6 +71,7 @@ type Root struct {
 	ability  ability
 	life     context.Context // ends when this root is to end
 	quit     func()          // ends it
+	asks     string          // the id of the session that this root asks for
 	patience time.Duration   // between two tries of what cannot be done now
 
 	mu      sync.Mutex
@@ -118,7 +120,7 @@ func Open(ctx context.Context, c Config) (*Root, error) {
 		}
 		return nil, err
 	}
-	r := &Root{Config: c, folder: folder, lock: lock, host: shim.NewHost(c.Dir), lanes: map[string]*lane{}, exits: map[incarnationOf]string{}, changed: make(chan struct{}), patience: time.Second}
+	r := &Root{Config: c, folder: folder, lock: lock, host: shim.NewHost(c.Dir), lanes: map[string]*lane{}, exits: map[incarnationOf]string{}, asks: randomID(), changed: make(chan struct{}), patience: time.Second}
 	if c.Host != nil {
 		c.Host(r.host)
 	}
@@ -142,12 +144,16 @@ func (r *Root) Close() {
 	r.folder.Close()
 }
 
-// Serve takes the session and goes on with what was left, until ctx is done. Then it ends
-// each act at its next step, and returns.
+// Serve goes on with what was left, takes the session, and answers on the socket, until ctx
+// is done or somebody asks it there to end. Then it ends each act at its next step, and
+// returns.
 func (r *Root) Serve(ctx context.Context) error {
-	ctx, r.quit = context.WithCancel(ctx)
+	r.life, r.quit = context.WithCancel(ctx)
 	defer r.quit()
-	if err := r.resume(ctx); err != nil {
+	ctx = r.life
+	if err := errors.Join(r.resume(ctx), r.listen(ctx)); err != nil {
+		r.quit()
+		r.work.Wait()
 		return err
 	}
 	r.begin(ctx)
@@ -216,6 +222,8 @@ func (r *Root) tell() {
 // takeSession takes the box's session in the store, unless that would be to claim what is
 // not this machine's, or what the journal does not know.
 func (r *Root) takeSession(ctx context.Context) standing {
+	ctx, done := brief(ctx)
+	defer done()
 	v, err := r.Roster.Read(ctx)
 	if err != nil {
 		return standing{mode: Starting, why: "the roster cannot be read: " + problem.Words(err)}
@@ -229,18 +237,26 @@ func (r *Root) takeSession(ctx context.Context) standing {
 		return standing{mode: Starting, why: problem.Words(err)}
 	}
 	mine := order.Session{
-		Schema: order.SessionSchema, Bucket: r.Bucket, Enrollment: r.Enrollment, ID: randomID(), MachineID: r.machine.ID, BootID: r.machine.Boot,
+		Schema: order.SessionSchema, Bucket: r.Bucket, Enrollment: r.Enrollment, ID: r.asks, MachineID: r.machine.ID, BootID: r.machine.Boot,
 		RosterRevision: v.Revision, Version: r.Version, Proof: r.ability.proof, ProofWhy: r.ability.why, Isolation: r.ability.isolation,
 		StartedAt: r.Now().UTC().Truncate(time.Millisecond),
 	}
-	var copied, old bool
+	own, err := r.sessions()
+	if err == nil {
+		err = r.note(own, mine.ID)
+	}
+	if err != nil {
+		return standing{mode: Starting, why: "the box's session cannot be noted: " + problem.Words(err)}
+	}
+	var copied, old, forked bool
 	_, err = bucket.Update(ctx, r.Store, key, box.Sessions(r.Evidence), func(was order.Session, exists bool) (order.Session, error) {
 		generation, err := r.book.generation()
 		if err != nil {
 			return order.Session{}, err
 		}
 		copied, old = exists && was.MachineID != mine.MachineID, generation < was.Generation
-		if copied {
+		forked = exists && !old && was.ID != mine.ID && !slices.Contains(own, was.ID)
+		if copied || forked {
 			return order.Session{}, bucket.ErrUnchanged
 		}
 		mine.Generation = max(generation, was.Generation)
@@ -251,6 +267,8 @@ func (r *Root) takeSession(ctx context.Context) standing {
 		return standing{mode: Starting, why: "the box's session cannot be taken: " + problem.Words(err)}
 	case copied:
 		return standing{mode: Copied, box: box, why: "the box's folder was copied from another machine, or the machine has another machine-id than it had; to work here, move the folder box away and join by a new invitation"}
+	case forked:
+		return standing{mode: OldJournal, box: box, why: "another root has worked for this box since this one last did: the box's folder was copied, or set back, and what the other one started is not known here; stop what runs here (holdfast down), then move the folder box away and join by a new invitation"}
 	case old:
 		return standing{mode: OldJournal, box: box, id: mine.ID, why: "the journal is an older copy of itself: it may have forgotten what runs; stop what runs here, then retire the box, move the folder box away and join by a new invitation"}
 	}
@@ -299,14 +317,14 @@ var errSuperseded = errors.New("the session in the store is another root's")
 
 func (r *Root) supersede() {
 	s := r.standing()
-	s.mode, s.why = Superseded, "another root has taken this box's session: the box's folder was copied, or a second root serves it; to work here again, start this root anew, or move the folder box away and join by a new invitation"
+	s.mode, s.why = Superseded, "another root has taken this box's session: the box's folder was copied, or a second root serves it; to work here again, stop what runs here, move the folder box away and join by a new invitation"
 	r.stand(s)
 }
 
 // holds says whether the session in the store is this root's, read now.
 func (r *Root) holds(ctx context.Context) (bool, error) {
 	s := r.standing()
-	if s.mode != Ready && s.mode != OldJournal {
+	if s.mode != Ready && s.mode != OldJournal || s.id == "" {
 		return false, nil
 	}
 	key, err := order.SessionKey(r.Enrollment)

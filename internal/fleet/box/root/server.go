@@ -34,9 +34,8 @@ const (
 	pathEnd      = "/end"
 )
 
-// Listen answers on the socket until ctx is done; end is called when a caller asks this
-// root to end.
-func (r *Root) Listen(ctx context.Context, end func()) error {
+// listen answers on the socket until ctx is done.
+func (r *Root) listen(ctx context.Context) error {
 	ln, err := listen(r.folder)
 	if err != nil {
 		return err
@@ -52,7 +51,7 @@ func (r *Root) Listen(ctx context.Context, end func()) error {
 	mux.HandleFunc("POST "+pathEnd, func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, struct{}{}, nil)
 		_ = http.NewResponseController(w).Flush() // before the end cuts it off
-		end()
+		r.quit()
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	r.work.Go(func() {
