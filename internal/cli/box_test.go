@@ -20,6 +20,9 @@ func says(ts *testscript.TestScript, _ bool, args []string) {
 		cmd := exec.Command(args[1], args[2:]...)
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Env = append(os.Environ(), "HOLDFAST_BOX_ALLOW_ROOT="+ts.Getenv("HOLDFAST_BOX_ALLOW_ROOT"))
+		for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		}
 		last, _ = cmd.CombinedOutput()
 		return want.Match(last)
 	}) {
