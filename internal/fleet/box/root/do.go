@@ -82,17 +82,16 @@ func (r *Root) check(ctx context.Context, t *task, at intent.Site) intent.Event 
 	if err != nil {
 		return intent.Denied{Step: "claim", Reason: problem.Words(err)}
 	}
-	switch reading, err := r.Store.Get(ctx, key); is := reading.(type) {
-	case bucket.Found:
+	reading, err := r.Store.Get(ctx, key)
+	if err != nil {
+		return intent.Unreachable{Why: "the claim cannot be read: " + problem.Words(err)}
+	}
+	if is, found := reading.(bucket.Found); found {
 		c, err := claim.Read(is.Data, v.Roster, t.Instance)
 		if err != nil {
 			return intent.Unreachable{Why: "the claim cannot be believed: " + problem.Words(err)}
 		}
 		a.Claim = &c
-	default:
-		if err != nil {
-			return intent.Unreachable{Why: "the claim cannot be read: " + problem.Words(err)}
-		}
 	}
 	if a.Floor, err = r.Floor(ctx, v.Roster, r.ability.proof); err != nil {
 		return intent.Unreachable{Why: "the floor cannot be read: " + problem.Words(err)}
