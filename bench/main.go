@@ -37,6 +37,7 @@ var benches = []bench{
 	{"growth", growth},
 	{"standings", standings},
 	{"roster", rosters},
+	{"box", boxes},
 }
 
 func main() {

@@ -151,8 +151,12 @@ type oldReceipt struct {
 
 // TestL7a: the numeral and the binding are in the receipt of every constructor, as the fence
 // had them. TestL7b: a verifier that knows no binding believes it, and one in which the
-// binding stands in the numeral's place is believed by nobody. Red when: the binding is
-// written to the numeral.
+// binding stands in the numeral's place is believed by nobody.
+//
+// Mutation "binding written to the numeral" (encode in package receipt): this test is red,
+// TestARunAndAStopAreProved, and five of package receipt.
+//
+// Red when: the binding is written to the numeral.
 func TestL7aAndL7bReceiptsCarryNumeralAndBinding(t *testing.T) {
 	made := map[receipt.Made]bool{}
 	check := func(g *rig, c interface{ String() string }, r receipt.Receipt, data []byte) {

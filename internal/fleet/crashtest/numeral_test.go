@@ -20,7 +20,7 @@ import (
 // fence. L7a, of a receipt that was recovered.
 //
 // Red when: the numeral is that of the request, or of the roster at the receipt
-// (commitReceipt makes a new fence).
+// (commitReceipt asks the memory anew: it says 7, and the fence 4).
 func TestN1ARecoveredReceiptHasTheNumeralOfItsFence(t *testing.T) {
 	h := newHouse(t, "stop.commit-fenced:after")
 	h.serve()
