@@ -254,7 +254,7 @@ func TestWhereNamespacesAreRefusedWorkIsRefusedOrWeaklyProved(t *testing.T) {
 	}
 	weak := false
 	g := newRig(t, func(c *Running) { c.AllowWeak = weak })
-	c := g.run(g.name, "run-1", "sleep", "1000")
+	g.run(g.name, "run-1", "sleep", "1000")
 	no := g.answer("run-1", "refused").(order.Refused)
 	if no.Step != "proof-weak" || !strings.Contains(no.Reason, "user.max_user_namespaces is 0") {
 		t.Errorf("refused: %+v", no)
@@ -264,7 +264,7 @@ func TestWhereNamespacesAreRefusedWorkIsRefusedOrWeaklyProved(t *testing.T) {
 	weak = true
 	g.start()
 	g.name += "-weak"
-	c = g.run(g.name, "run-2", "sleep", "1000")
+	c := g.run(g.name, "run-2", "sleep", "1000")
 	g.answer("run-2", "running")
 	g.wantAlive(1)
 	r := g.stop(c, "stop-2", time.Second)

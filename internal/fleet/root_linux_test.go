@@ -28,7 +28,6 @@ type rig struct {
 	*testing.T
 	home    Home
 	console *Console
-	box     order.Box
 	id      string // enrollment
 	end     func()
 	client  *root.Client
