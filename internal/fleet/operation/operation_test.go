@@ -128,7 +128,7 @@ func TestANewSessionOfTheBoxIsOrderedAnew(t *testing.T) {
 	}
 	w.boxes[enrolled1].session++ // the root was restarted before it saw the order
 	out, trail := w.drive(t, s)
-	if want := "ReadAck Wait ReadSession PutOrder ReadAck ReleaseHold Conclude Done"; out != (operation.Running{}) || words(trail) != want {
+	if want := "ReadAck Wait LookClaim ReadSession PutOrder ReadAck ReleaseHold Conclude Done"; out != (operation.Running{}) || words(trail) != want {
 		t.Errorf("ended as %v by %s", out, words(trail))
 	}
 	if len(w.orders) != 2 {

@@ -154,16 +154,16 @@ func (r Run) wait(why string) Run {
 	return r
 }
 
-// woken goes on after a wait. A box that has not answered may have another session by
-// now, and then knows nothing of the order.
+// woken goes on after a wait: where it was for the box, with the claim, as the instance may
+// have been stopped meanwhile, and the box have another session and know nothing of the order.
 func (r Run) woken(e Event) Run {
 	if _, ok := e.(Woken); !ok {
 		r.course = r.astray(Wait{r.waiting}, e)
 		return r
 	}
 	r.waiting = ""
-	if r.at == runAck {
-		return r.to(runSession)
+	if r.at == runAck || r.at == runSession {
+		return r.to(runLook)
 	}
 	return r
 }

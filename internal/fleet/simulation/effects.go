@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
+	"strings"
 
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/order"
@@ -48,6 +50,7 @@ func (w *World) do(s intent.Subject, e intent.Effect) intent.Event {
 	case intent.Answer:
 		return w.answer(s, e.Answer)
 	case intent.Pause:
+		delete(w.allowed, s.Operation)
 		return intent.Again{}
 	case intent.Finished:
 		return intent.Done{}
@@ -56,7 +59,7 @@ func (w *World) do(s intent.Subject, e intent.Effect) intent.Event {
 }
 
 func (w *World) check(site intent.Site, s intent.Subject) intent.Event {
-	if w.down {
+	if w.down || w.root.session == 0 {
 		return intent.Unreachable{Why: "down"}
 	}
 	if w.root.old {
@@ -71,7 +74,11 @@ func (w *World) check(site intent.Site, s intent.Subject) intent.Event {
 	if c, ok := w.claims[s.Instance]; ok {
 		a.Claim = &c
 	}
-	return intent.Judge(site, s, a, w.here(s.Instance))
+	ev := intent.Judge(site, s, a, w.here(s.Instance))
+	if ev == (intent.Allowed{}) && site == intent.AtLaunch {
+		w.allowed[s.Operation] = true
+	}
+	return ev
 }
 
 func (w *World) here(instance string) []intent.Installation {
@@ -105,7 +112,7 @@ func (w *World) match(s intent.Subject) intent.Event {
 	}
 	i, ok := w.journal.inventory[key]
 	switch {
-	case !ok && w.root.old:
+	case !ok && !w.sure():
 		return intent.Undecided{Why: "old journal"}
 	case ok && (i.Session != s.Session || !i.Stamp.Same(s.Stamp)):
 		return intent.Denied{Step: "target", Reason: "differs"}
@@ -128,7 +135,8 @@ func (w *World) commit(row intent.Row, identity []byte) intent.Event {
 		identity = nil
 	}
 	w.writeRow(row)
-	if row.Phase.Raises() && !w.root.old {
+	w.root.owes = w.root.owes || row.Phase.Raises() && w.root.session == 0
+	if row.Phase.Raises() && w.sure() {
 		// An old copy stays one: its generation never reaches that of the store.
 		w.journal.generation++
 	}
@@ -169,9 +177,9 @@ func (w *World) writeRow(row intent.Row) {
 }
 
 func (w *World) raise(s intent.Subject) intent.Event {
-	stop := len(w.root.acts) > 0 && w.stopping(s.Operation)
+	stop := w.stopping(s.Operation)
 	switch {
-	case w.down:
+	case w.down || w.root.session == 0:
 		return intent.Unreachable{Why: "down"}
 	case w.session.id != w.root.session:
 		w.root.superseded = true
@@ -186,12 +194,9 @@ func (w *World) raise(s intent.Subject) intent.Event {
 }
 
 func (w *World) stopping(op string) bool {
-	for _, o := range w.orders {
-		if o.Operation == op {
-			return o.Kind == order.Stop
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.root.acts, func(a *running) bool {
+		return a.row.Operation == op && kindOf(a.act) == intent.KindStop
+	})
 }
 
 // gated is the shim that waits at a gate of this root.
@@ -208,6 +213,9 @@ func (w *World) release(s intent.Subject) intent.Event {
 	p := w.gated(s)
 	if p == nil {
 		return intent.NeverWent{}
+	}
+	if !w.allowed[s.Operation] && w.bug != LaunchUnchecked {
+		w.broken("%s is let through by what was allowed before it waited", s.Operation)
 	}
 	if i := w.journal.inventory[at(s.Instance, s.Incarnation)]; !bytes.Equal(i.identity, p.identity()) {
 		w.broken("%s is let through, and the journal does not know it", s.Operation)
@@ -250,8 +258,8 @@ func (w *World) look(s intent.Subject) intent.Event {
 	switch {
 	case p != nil && p.alive && p.boot == w.boot:
 		return intent.Alive{}
-	case w.root.old:
-		return intent.Undecided{Why: "old journal"}
+	case !w.sure():
+		return intent.Undecided{Why: "old journal, or not known yet"}
 	case i.identity == nil:
 		return intent.Gone{Proof: receipt.NothingStarted{}, Exit: receipt.Unknown{Why: "nothing ran"}}
 	case i.boot != w.boot:
@@ -338,6 +346,12 @@ func (w *World) put(s intent.Subject) intent.Event {
 func (w *World) answer(s intent.Subject, a order.Answer) intent.Event {
 	if w.down {
 		return intent.Unreachable{Why: "down"}
+	}
+	if strings.HasPrefix(s.Operation, "box-") {
+		return intent.Done{}
+	}
+	if w.root.session == 0 {
+		return intent.Unreachable{Why: "no session"}
 	}
 	if w.session.id != w.root.session {
 		return intent.Superseded{}

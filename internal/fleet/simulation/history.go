@@ -26,6 +26,7 @@ const (
 	AbandonedEarly  Bug = "run: given up because no answer came in time"
 	ReleasedEarly   Bug = "stop: the claim is released before a receipt is there"
 	HoldForgotten   Bug = "run: its hold is not released"
+	SureEarly       Bug = "stop: what is absent counts before the session is there"
 	StopForgets     Bug = "stop: answered before the receipt is in the store"
 )
 
@@ -39,6 +40,7 @@ func New(seed uint64, bug Bug) *World {
 		journal: journal{reserve: true, inventory: map[string]installation{}, fences: map[string]fence{}},
 		boot:    1,
 	}
+	w.allowed = map[string]bool{}
 	w.operations, w.did = map[string]operation.Operation{}, map[string]int{}
 	r := roster.New("bucket", time.Second)
 	r.Revision = 1
@@ -92,11 +94,18 @@ func (w *World) event() {
 	case n < 93:
 		w.full = !w.full
 	case n < 94 && w.root != nil:
-		w.crash()
+		if w.rng.IntN(3) == 0 {
+			w.downHere()
+		} else {
+			w.crash()
+		}
 	case n < 95:
 		w.reboot()
 	case n < 96:
 		w.setBack()
+		if w.old != nil && w.rng.IntN(4) == 0 {
+			w.setBackAway()
+		}
 	case n < 98:
 		w.churn()
 	default:
@@ -138,6 +147,17 @@ func (w *World) setBack() {
 		w.say("the journal is set back from generation %d to %d", w.journal.generation, w.old.generation)
 		w.journal, w.old = *w.old, nil
 	}
+}
+
+// setBackAway is the worst moment for it: the store is away, and somebody stops what is here.
+func (w *World) setBackAway() {
+	if w.root != nil {
+		w.crash()
+	}
+	w.say("the journal is set back from generation %d to %d, while the store is away", w.journal.generation, w.old.generation)
+	w.journal, w.old, w.down = *w.old, nil, true
+	w.startRoot()
+	w.downHere()
 }
 
 // churn is writes of the roster that move nobody's binding: now and then an activation,

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"fmt"
+
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/roster"
@@ -9,9 +11,10 @@ import (
 // root is one life of a box's root.
 type root struct {
 	life       int
-	session    int
+	session    int // 0 before it is taken
 	superseded bool
-	old        bool // its journal is an old copy
+	old        bool // its journal is an old copy, as far as is known
+	owes       bool // it did not raise a generation that it should have
 	pinned     roster.Stamp
 	acts       []*running
 }
@@ -22,28 +25,57 @@ type running struct {
 	act intent.Act
 }
 
-// startRoot takes the session and finds what was left.
+// startRoot finds what was left, and takes the session if the store is there.
 func (w *World) startRoot() {
-	if w.down {
-		return
-	}
 	actor, ok := w.roster.Actor(enrollment)
 	if !ok {
 		return
 	}
 	w.lives++
-	r := &root{life: w.lives, pinned: actor.Binding.Stamp(), old: w.journal.generation < w.session.generation}
-	w.session.id++
-	w.session.generation = max(w.session.generation, w.journal.generation)
-	r.session = w.session.id
-	w.verified()
+	r := &root{life: w.lives, pinned: actor.Binding.Stamp()}
 	for _, row := range w.journal.rows {
 		if !row.Phase.Settled() {
 			r.acts = append(r.acts, &running{row, intent.Resume(row)})
 		}
 	}
 	w.root = r
-	w.say("root %d starts, session %d, old journal %t", r.life, r.session, r.old)
+	w.say("root %d starts", r.life)
+	w.takeSession()
+}
+
+// takeSession takes the session, and finds out whether the journal is an old copy.
+func (w *World) takeSession() {
+	r := w.root
+	if w.down || r.session != 0 {
+		return
+	}
+	r.old = w.journal.generation < w.session.generation
+	w.session.id++
+	r.session = w.session.id
+	w.verified()
+	if r.owes && !r.old {
+		w.journal.generation++
+	}
+	w.session.generation = max(w.session.generation, w.journal.generation)
+	w.say("root %d has session %d, old journal %t", r.life, r.session, r.old)
+}
+
+// sure says whether the root may conclude something from what is not there.
+func (w *World) sure() bool {
+	return (w.root.session != 0 || w.bug == SureEarly) && !w.root.old
+}
+
+// downHere stops what is installed, as the box's own operations.
+func (w *World) downHere() {
+	for _, i := range w.here("a") {
+		if i.Fenced || i.Operation == "" {
+			continue
+		}
+		s := i.Subject
+		s.Operation = fmt.Sprintf("box-%d", len(w.journal.rows)+len(w.root.acts))
+		w.say("down: %s stops %s", s.Operation, at(s.Instance, s.Incarnation))
+		w.root.acts = append(w.root.acts, &running{intent.Row{Kind: intent.KindStop, Subject: s}, intent.NewStop(s)})
+	}
 }
 
 func (w *World) verified() { w.journal.memory = max(w.journal.memory, w.roster.Revision) }
@@ -61,6 +93,10 @@ func (w *World) crash() {
 
 // takeOrders is the agent: it hands root what is there under its session.
 func (w *World) takeOrders() {
+	w.takeSession()
+	if w.root.session == 0 {
+		return
+	}
 	for _, o := range w.orders {
 		if o.BoxSession == sessionName(w.root.session) && !w.root.has(o.Operation) {
 			w.take(o)

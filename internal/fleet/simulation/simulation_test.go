@@ -45,7 +45,7 @@ func TestHistories(t *testing.T) {
 // A simulator that finds nothing proves nothing: each planted defect is found.
 func TestPlantedBugsAreFound(t *testing.T) {
 	for _, bug := range []Bug{
-		LaunchUnchecked, LaunchUnknown, LaunchTwice, RefusedUnknown, StopUnfenced, StopEarly, StopNumeral, StopForgets,
+		LaunchUnchecked, LaunchUnknown, LaunchTwice, RefusedUnknown, StopUnfenced, StopEarly, StopNumeral, StopForgets, SureEarly,
 		AbandonedEarly, ReleasedEarly, HoldForgotten,
 	} {
 		t.Run(string(bug), func(t *testing.T) {

@@ -26,12 +26,13 @@ const enrollment = "0123456789abcdef0123456789abcdef"
 
 // World is one history.
 type World struct {
-	seed  uint64
-	rng   *rand.Rand
-	bug   Bug
-	trace []string
-	did   map[string]int // how often each effect was done, by its name
-	fault string         // the promise that was broken
+	seed    uint64
+	rng     *rand.Rand
+	bug     Bug
+	trace   []string
+	allowed map[string]bool // launches that were allowed since they last waited
+	did     map[string]int  // how often each effect was done, by its name
+	fault   string          // the promise that was broken
 
 	// The store.
 	roster   *roster.Roster

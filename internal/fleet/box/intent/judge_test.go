@@ -155,3 +155,35 @@ func TestWhatWaitedIsAskedAgain(t *testing.T) {
 		t.Fatalf("%+v", act.Next())
 	}
 }
+
+// At the gate too: what waits there because the store is away is let through only by what is
+// allowed then. Red when: a shim that is in the journal is released whatever became of the
+// authority meanwhile.
+func TestWhatWaitedAtTheGateIsAskedAgain(t *testing.T) {
+	s, _ := world(t)
+	var act Act = NewLaunch(s)
+	for _, e := range []Event{
+		Allowed{}, Committed{}, Committed{}, Allowed{}, Waiting{Identity: []byte("who")}, Committed{}, Unreachable{Why: "away"}, Again{}, Raised{},
+	} {
+		act = act.After(e)
+	}
+	if next, ok := act.Next().(Check); !ok || next.At != AtLaunch {
+		t.Fatalf("%+v", act.Next())
+	}
+	if next, ok := act.After(Allowed{}).Next().(Release); !ok {
+		t.Fatalf("%+v", next)
+	}
+	if _, ok := act.After(Denied{Step: "box-quarantined", Reason: "It is."}).Next().(Drop); !ok {
+		t.Fatalf("%+v", act.Next())
+	}
+}
+
+// A root whose session another has taken ends what it sees alive, and no more. Red when:
+// Superseded keeps a fenced stop from looking.
+func TestASupersededRootEndsWhatItSees(t *testing.T) {
+	s, _ := world(t)
+	act := NewStop(s).After(Matched{}).After(Committed{}).After(Superseded{})
+	if _, ok := act.Next().(Look); !ok {
+		t.Fatalf("%+v", act.Next())
+	}
+}

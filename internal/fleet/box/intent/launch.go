@@ -73,6 +73,8 @@ func (l Launch) Next() Effect {
 			return Find{}
 		case !l.raised:
 			return Raise{}
+		case !l.allowed[AtLaunch]:
+			return Check{AtLaunch} // it waited meanwhile
 		}
 		return Release{}
 	case Running, Refused:
@@ -123,6 +125,9 @@ func (l Launch) After(e Event) Act {
 		l.pause = e.Why
 		return l
 	case Undecided:
+		if now == (Release{}) {
+			l.resumed, l.waiting = true, nil // it may have gone: it is looked for
+		}
 		l.pause = e.Why
 		return l
 	case Superseded:

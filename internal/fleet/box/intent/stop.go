@@ -119,6 +119,11 @@ func (s Stop) After(e Event) Act {
 			s.told, s.answered = s.lingers, s.row.Phase != Fenced
 			return s
 		}
+		if s.row.Phase == Fenced {
+			// Whose box this is now plays no part in ending what is seen to be alive here.
+			s.raised = true
+			return s
+		}
 		s.pause = superseded
 		return s
 	case Denied:

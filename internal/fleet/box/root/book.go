@@ -308,6 +308,14 @@ func (b *book) commit(ctx context.Context, e entry) error {
 	return err
 }
 
+// raise raises the generation, and nothing else.
+func (b *book) raise(ctx context.Context) error {
+	return b.journal.Commit(ctx, func(tx *journal.Tx) error {
+		_, err := tx.Raise()
+		return err
+	})
+}
+
 // beside writes what a phase has beside its intent.
 func (b *book) beside(tx *journal.Tx, e entry) error {
 	switch e.Phase {

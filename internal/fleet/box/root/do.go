@@ -120,7 +120,6 @@ func (r *Root) unable(t *task) *intent.Denied {
 // match compares the order of a stop with the inventory, record to record.
 func (r *Root) match(t *task) intent.Event {
 	f, i, err := r.book.at(t.Instance, t.Incarnation)
-	old := r.standing().mode == OldJournal
 	switch {
 	case err != nil:
 		return intent.Undecided{Why: problem.Words(err)}
@@ -128,8 +127,8 @@ func (r *Root) match(t *task) intent.Event {
 		return intent.Undecided{Why: "it is being stopped by " + f.target.Operation}
 	case f != nil && f.target.Operation != t.Operation:
 		return intent.Answered{Receipt: f.ref}
-	case i == nil && (old || r.standing().mode == Copied):
-		return intent.Undecided{Why: "the journal is an older copy of itself, and does not know what may run here"}
+	case i == nil && r.standing().mode != Ready:
+		return intent.Undecided{Why: "the journal does not know it, and may be an older copy of itself: " + r.standing().why}
 	case i != nil && (i.Session != t.Session || !i.Stamp.Same(t.Stamp)):
 		return intent.Denied{Step: "stop-target", Reason: "What is installed as incarnation " + strconv.FormatUint(t.Incarnation, 10) + " of " + t.Instance + " is bound otherwise than the order says. Nothing was stopped."}
 	}
@@ -148,7 +147,8 @@ func (r *Root) commit(ctx context.Context, t *task, e intent.Commit) intent.Even
 		}
 		target = &made
 	}
-	err := r.book.commit(ctx, entry{record: next, identity: e.Identity, target: target, raise: e.Row.Phase.Raises() && r.standing().mode != OldJournal})
+	raise := r.standing().mode == Ready
+	err := r.book.commit(ctx, entry{record: next, identity: e.Identity, target: target, raise: raise && e.Row.Phase.Raises()})
 	switch {
 	case errors.Is(err, journal.ErrFull) && e.Row.Kind == intent.KindStop && r.giveUpReserve():
 		return r.commit(ctx, t, e) // the room that was kept for this
@@ -156,6 +156,9 @@ func (r *Root) commit(ctx context.Context, t *task, e intent.Commit) intent.Even
 		return intent.Full{}
 	case err != nil:
 		return r.unwritten(err)
+	}
+	if e.Row.Phase.Raises() && !raise {
+		r.owes.Store(true)
 	}
 	t.record = next
 	return intent.Committed{}

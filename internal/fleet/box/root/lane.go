@@ -146,14 +146,8 @@ func (r *Root) pause(ctx context.Context, l *lane, t *task, why string) {
 			t.gate.drop()
 			t.gate = nil
 		}
-		var again *task
-		if row := launch.Row(); row.Phase != intent.Ordered {
-			again = newTask(t.record, intent.Resume(row))
-		}
-		l.next(again)
-		if again == nil || l.first() != again {
-			return
-		}
+		l.next(newTask(t.record, intent.Resume(launch.Row())))
+		return
 	}
 	r.wait(ctx, l.wake)
 	t.act = t.act.After(intent.Again{})

@@ -115,7 +115,7 @@ func (r *Root) launch(t *task, work string) (shim.Launch, error) {
 	w := t.Work
 	l := shim.Launch{
 		Argv: w.Command, Dir: w.Dir, Home: r.Home, Keep: []string{work}, Terminal: w.TTY,
-		Limits: shim.Limits(w.Limits), Grace: defaultGrace, AllowWeak: r.AllowWeak,
+		Limits: shim.Limits(w.Limits), Grace: longestGrace, AllowWeak: r.AllowWeak,
 	}
 	if l.Dir == "" {
 		l.Dir = work
@@ -139,8 +139,9 @@ func (r *Root) launch(t *task, work string) (shim.Launch, error) {
 	return l, err
 }
 
-// defaultGrace is from TERM to the end, where nothing else is said.
-const defaultGrace = 10 * time.Second
+// longestGrace is what a shim gives its work of itself: the grace of a stop is the stop's,
+// and root ends what is left after it.
+const longestGrace = 24 * time.Hour
 
 // release lets the shim at the gate through.
 func (r *Root) release(ctx context.Context, t *task) intent.Event {
@@ -159,7 +160,11 @@ func (r *Root) release(ctx context.Context, t *task) intent.Event {
 		r.attachOne(t.Instance, t.Incarnation)
 		return intent.Went{}
 	case problem.KindOf(err) == problem.Unknown:
-		return r.find(ctx, t)
+		ev := r.find(ctx, t)
+		if _, went := ev.(intent.Went); went {
+			r.attachOne(t.Instance, t.Incarnation)
+		}
+		return ev
 	}
 	if why := r.stillThere(ctx, t); why != "" {
 		return intent.Undecided{Why: why}
@@ -265,7 +270,11 @@ func (r *Root) recorded(instance string, incarnation uint64) (shim.Found, *durab
 	if i == nil || i.identity == nil {
 		return nil, nil, errNoIdentity
 	}
-	who := i.identity
+	return r.found(instance, incarnation, *i.identity)
+}
+
+// found looks for a shim by its identity, and opens its folder.
+func (r *Root) found(instance string, incarnation uint64, who identified) (shim.Found, *durable.Dir, error) {
 	of, err := r.incarnation(instance, incarnation)
 	if err != nil {
 		return nil, nil, err
@@ -278,13 +287,14 @@ func (r *Root) recorded(instance string, incarnation uint64) (shim.Found, *durab
 	return r.host.Attach(dir, who.Shim), dir, nil
 }
 
-// look says whether anything of an incarnation is alive.
+// look says whether anything of an incarnation is alive. From what is absent something is
+// concluded only by the root that has the box's session: before that a journal may be an
+// older copy of itself, which has forgotten what runs.
 func (r *Root) look(ctx context.Context, t *task) intent.Event {
 	found, dir, err := r.recorded(t.Instance, t.Incarnation)
 	s := r.standing()
-	unsure := s.mode == OldJournal || s.mode == Copied
 	switch {
-	case errors.Is(err, errNoIdentity) && !unsure:
+	case errors.Is(err, errNoIdentity) && s.mode == Ready:
 		return intent.Gone{Proof: receipt.NothingStarted{}, Exit: receipt.Unknown{Why: "nothing was started"}}
 	case err != nil:
 		return intent.Undecided{Why: problem.Words(err)}
@@ -295,13 +305,13 @@ func (r *Root) look(ctx context.Context, t *task) intent.Event {
 		f.Handle.Close()
 		return intent.Alive{}
 	case shim.Gone:
-		if unsure {
-			return intent.Undecided{Why: "the journal is an older copy of itself, and what runs may be another process than the one that it knows"}
+		if s.mode != Ready {
+			return intent.Undecided{Why: "only what is seen to end is proved while this root has not got the box's session: " + s.why}
 		}
 		return r.gone(t, dir)
 	case shim.OtherBoot:
 		mine, err := r.holds(ctx)
-		if err != nil || !mine || unsure {
+		if err != nil || !mine || s.mode != Ready {
 			return intent.Undecided{Why: "it ran before the machine was started anew, which proves its end only while this root has the box's session"}
 		}
 		return intent.Gone{
@@ -327,6 +337,9 @@ func (r *Root) gone(t *task, dir *durable.Dir) intent.Event {
 	if err != nil {
 		return intent.Undecided{Why: problem.Words(err)}
 	}
+	if !went && r.standing().mode != Ready {
+		return intent.Undecided{Why: "nothing was started by the process that the journal knows, and it may not know of another"}
+	}
 	if !went {
 		return intent.Gone{Proof: receipt.NothingStarted{}, Exit: receipt.Unknown{Why: "nothing was started"}}
 	}
@@ -340,8 +353,9 @@ func (r *Root) gone(t *task, dir *durable.Dir) intent.Event {
 	return intent.Gone{Proof: receipt.Namespace{PID: uint64(who.Shim.PID), Start: who.Shim.Start, Inode: who.Shim.Namespace}, Exit: exit}
 }
 
-// end ends what is alive of an incarnation: TERM, the grace, KILL.
-func (r *Root) end(ctx context.Context, t *task) intent.Event {
+// end ends what is alive of an incarnation: TERM, the grace, KILL. A root that is to end
+// does not wait for it: the fence stands, and the next root goes on.
+func (r *Root) end(look context.Context, t *task) intent.Event {
 	found, dir, err := r.recorded(t.Instance, t.Incarnation)
 	if err != nil {
 		return intent.Undecided{Why: problem.Words(err)}
@@ -349,15 +363,18 @@ func (r *Root) end(ctx context.Context, t *task) intent.Event {
 	defer dir.Close()
 	alive, is := found.(shim.Alive)
 	if !is {
-		return r.look(ctx, t)
+		return r.look(look, t)
 	}
 	defer alive.Handle.Close()
 	grace := time.Duration(t.GraceNS)
-	ctx, done := context.WithTimeout(ctx, grace+endMargin)
+	ctx, done := context.WithTimeout(r.life, grace+endMargin)
 	defer done()
 	if err := alive.Handle.Stop(ctx, grace); err != nil {
 		why := problem.Words(err)
-		if ctx.Err() != nil {
+		switch {
+		case r.life.Err() != nil:
+			why = "this root ends, and the next goes on with it"
+		case ctx.Err() != nil:
 			why = fmt.Sprintf("process %d does not end, though it was killed: it may wait for a device or a file system", alive.Handle.Identity().PID)
 		}
 		return intent.Undecided{Why: why}

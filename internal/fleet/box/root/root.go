@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/internal/bucket"
@@ -71,15 +72,16 @@ type Root struct {
 	ability  ability
 	life     context.Context // ends when this root is to end
 	quit     func()          // ends it
+	owes     atomic.Bool     // a generation that was not raised, see settle
 	asks     string          // the id of the session that this root asks for
 	patience time.Duration   // between two tries of what cannot be done now
 
 	mu      sync.Mutex
 	session standing
 	lanes   map[string]*lane
-	exits   map[incarnationOf]string // of what was seen to end
-	changed chan struct{}            // closed and made anew at each change of what Status says
-	count   uint64                   // of those changes
+	exits   map[string]string // of what was seen to end, by the folder of its launch
+	changed chan struct{}     // closed and made anew at each change of what Status says
+	count   uint64            // of those changes
 	ending  bool
 
 	work sync.WaitGroup
@@ -120,7 +122,7 @@ func Open(ctx context.Context, c Config) (*Root, error) {
 		}
 		return nil, err
 	}
-	r := &Root{Config: c, folder: folder, lock: lock, host: shim.NewHost(c.Dir), lanes: map[string]*lane{}, exits: map[incarnationOf]string{}, asks: randomID(), changed: make(chan struct{}), patience: time.Second}
+	r := &Root{Config: c, folder: folder, lock: lock, host: shim.NewHost(c.Dir), lanes: map[string]*lane{}, exits: map[string]string{}, asks: randomID(), changed: make(chan struct{}), patience: time.Second}
 	if c.Host != nil {
 		c.Host(r.host)
 	}
@@ -172,12 +174,30 @@ func (r *Root) begin(ctx context.Context) {
 		for ctx.Err() == nil {
 			now := r.takeSession(ctx)
 			r.stand(now)
+			if now.mode == Ready {
+				r.settle(ctx)
+			}
 			if now.mode != Starting {
 				return
 			}
 			r.wait(ctx, nil)
 		}
 	})
+}
+
+// settle raises the generation for what was fenced while it could not be told whether the
+// journal is an older copy: one of those must not be raised.
+func (r *Root) settle(ctx context.Context) {
+	if !r.owes.Swap(false) {
+		return
+	}
+	if err := r.book.raise(ctx); err != nil {
+		r.Log.Warn("the journal's generation cannot be raised", "err", err)
+		return
+	}
+	ctx, done := brief(ctx)
+	defer done()
+	r.raise(ctx, intent.KindStop)
 }
 
 func (r *Root) wait(ctx context.Context, wake <-chan struct{}) {
@@ -295,7 +315,9 @@ func (r *Root) raise(ctx context.Context, kind intent.Kind) intent.Event {
 		switch {
 		case err != nil:
 			return was, err
-		case !exists || was.ID != s.id:
+		case !exists:
+			return was, errGone
+		case was.ID != s.id:
 			return was, errSuperseded
 		case was.Generation >= generation:
 			return was, bucket.ErrUnchanged
@@ -307,10 +329,30 @@ func (r *Root) raise(ctx context.Context, kind intent.Kind) intent.Event {
 	case errors.Is(err, errSuperseded):
 		r.supersede()
 		return intent.Superseded{}
+	case errors.Is(err, errGone):
+		r.lose(s)
+		return intent.Unreachable{Why: errGone.Error()}
 	case err != nil:
 		return intent.Unreachable{Why: problem.Words(err)}
 	}
 	return intent.Raised{}
+}
+
+var errGone = errors.New("the box's session is not in the store any more")
+
+// lose takes the session anew that is gone from the store: nobody else has it.
+func (r *Root) lose(was standing) {
+	r.mu.Lock()
+	again := r.session.id == was.id && r.session.mode == was.mode && !r.ending
+	if again {
+		r.session = standing{mode: Starting, why: errGone.Error()}
+		r.tell()
+	}
+	r.mu.Unlock()
+	if again {
+		r.Log.Warn("the box's session is gone from the store, and is taken again")
+		r.begin(r.life)
+	}
 }
 
 var errSuperseded = errors.New("the session in the store is another root's")
@@ -332,6 +374,9 @@ func (r *Root) holds(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	found, err := get(ctx, r.Store, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.lose(s)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -9,12 +9,6 @@ import (
 	"holdfast/internal/problem"
 )
 
-// incarnationOf names one incarnation of an instance.
-type incarnationOf struct {
-	instance    string
-	incarnation uint64
-}
-
 // attach watches all that was let through and is not proved to have ended.
 func (r *Root) attach() error {
 	open, err := r.book.open()
@@ -32,7 +26,12 @@ func (r *Root) attach() error {
 // attachOne watches one until it ends, for display.
 func (r *Root) attachOne(instance string, incarnation uint64) {
 	r.work.Go(func() {
-		found, dir, err := r.recorded(instance, incarnation)
+		_, i, err := r.book.at(instance, incarnation)
+		if err != nil || i == nil || i.identity == nil {
+			return
+		}
+		who := *i.identity
+		found, dir, err := r.found(instance, incarnation, who)
 		if err != nil {
 			return
 		}
@@ -56,7 +55,7 @@ func (r *Root) attachOne(instance string, incarnation uint64) {
 			return
 		}
 		r.mu.Lock()
-		r.exits[incarnationOf{instance, incarnation}] = words
+		r.exits[who.Folder] = words // another launch of the incarnation has another
 		r.tell()
 		r.mu.Unlock()
 		r.Log.Info("ended", "instance", instance, "incarnation", incarnation, "exit", words)
@@ -67,7 +66,10 @@ func (r *Root) attachOne(instance string, incarnation uint64) {
 func (r *Root) ended(i installed) (string, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	words, is := r.exits[incarnationOf{i.Instance, i.Incarnation}]
+	if i.identity == nil {
+		return "", false
+	}
+	words, is := r.exits[i.identity.Folder]
 	return words, is
 }
 
