@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -169,9 +168,7 @@ root stays.`,
 
 // downs stops all, and ends the root if all is proved.
 func (r *run) downs(cmd *cobra.Command, c *root.Client, grace, wait time.Duration) error {
-	ctx, done := context.WithTimeout(cmd.Context(), wait)
-	defer done()
-	list, err := c.Down(ctx, grace)
+	list, err := c.Down(cmd.Context(), grace, wait)
 	if err != nil {
 		return err
 	}
@@ -188,7 +185,7 @@ func (r *run) downs(cmd *cobra.Command, c *root.Client, grace, wait time.Duratio
 	return shown(r, stopped{list}, func(l stopped) {
 		for _, s := range l.Stopped {
 			if s.Receipt == "" {
-				fmt.Fprintf(r.out, "%s is fenced, and its end is not proved yet: %s\n", plain.Text(s.Instance), orDash(plain.Text(s.Why)))
+				fmt.Fprintf(r.out, "%s is being stopped, and its end is not proved yet: %s\n", plain.Text(s.Instance), orDash(plain.Text(s.Why)))
 				continue
 			}
 			fmt.Fprintf(r.out, "%s is stopped: %s\n", plain.Text(s.Instance), plain.Text(s.Receipt))

@@ -42,7 +42,7 @@ func TestABoxShowsWhatItHas(t *testing.T) {
 	if i := g.shown("brief", "exited"); i.Exit != "exit status 3" {
 		t.Errorf("%+v", i)
 	}
-	_, err := g.client.Down(t.Context(), 0)
+	_, err := g.client.Down(t.Context(), 0, 30*time.Second)
 	g.must(err)
 	g.shown("steady", "stopped")
 }

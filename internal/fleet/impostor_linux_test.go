@@ -31,10 +31,17 @@ func counted(g *rig) []string {
 	return []string{"sh", "-c", "echo started >> " + filepath.Join(filepath.Dir(g.home.Box), "..", "starts") + "; exec sleep 1000"}
 }
 
+// wantStarts waits until the work has come to say so, as often as it should.
 func (g *rig) wantStarts(n int) {
 	g.Helper()
-	data, _ := os.ReadFile(filepath.Join(filepath.Dir(g.home.Box), "..", "starts"))
-	if got := strings.Count(string(data), "\n"); got != n {
+	got := -1
+	for begun := time.Now(); got < n && time.Since(begun) < time.Minute; {
+		data, _ := os.ReadFile(filepath.Join(filepath.Dir(g.home.Box), "..", "starts"))
+		if got = strings.Count(string(data), "\n"); got < n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if got != n {
 		g.Errorf("it was started %d times, want %d", got, n)
 	}
 }
@@ -91,7 +98,7 @@ func TestAClonedBoxIsSupersededAndRefusesAllWork(t *testing.T) {
 	}
 	ctx, done := context.WithTimeout(t.Context(), 30*time.Second)
 	defer done()
-	_, err = clone.client.Down(ctx, 0)
+	_, err = clone.client.Down(ctx, 0, 30*time.Second)
 	g.must(err)
 }
 
@@ -151,7 +158,7 @@ func (g *rig) wantDown(instance string) {
 	go func() {
 		ctx, done := context.WithTimeout(context.Background(), 5*time.Second)
 		defer done()
-		g.client.Down(ctx, 0)
+		g.client.Down(ctx, 0, 30*time.Second)
 	}()
 	g.until(func(root.Status) bool {
 		list, err := g.client.Receipts(g.Context())

@@ -408,11 +408,9 @@ func TestAnotherBootProvesAnEndOnlyUnderTheSession(t *testing.T) {
 	g.must(os.Rename(g.home.Bucket, away))
 	g.must(os.Mkdir(g.home.Bucket, 0o700))
 	g.startAs(root.Starting)
-	ctx, done := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	list, err := g.client.Down(ctx, 0)
-	done()
-	if err == nil && (len(list) != 1 || list[0].Receipt != "") {
-		t.Errorf("without a session: %+v", list)
+	list, err := g.client.Down(t.Context(), 0, 300*time.Millisecond)
+	if err != nil || len(list) != 1 || list[0].Receipt != "" || list[0].Why == "" {
+		t.Errorf("without a session: %+v %v", list, err)
 	}
 	g.wantNoReceipt()
 	g.end()
@@ -451,11 +449,9 @@ func TestAnotherMachineStartsAndProvesNothing(t *testing.T) {
 		t.Errorf("it says %q", s.Why)
 	}
 	g.wantRefused(order.Order{Kind: order.Stop, Operation: "stop-1"}, c, strings.Repeat("0", 32), "box-copied")
-	ctx, done := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer done()
-	list, err := g.client.Down(ctx, 0)
-	if err == nil && (len(list) != 1 || list[0].Receipt != "") {
-		t.Errorf("down: %+v", list)
+	list, err := g.client.Down(t.Context(), 0, 300*time.Millisecond)
+	if err != nil || len(list) != 1 || list[0].Receipt != "" || list[0].Why == "" {
+		t.Errorf("down: %+v %v", list, err)
 	}
 	g.wantNoReceipt()
 	g.wantAlive(1)

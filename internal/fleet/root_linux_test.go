@@ -57,7 +57,7 @@ func newRig(t *testing.T, options ...func(*Running)) *rig {
 		// What such a root does not stop, the test ends.
 		ctx, done := context.WithTimeout(context.Background(), 2*time.Second)
 		defer done()
-		g.client.Down(ctx, 0)
+		g.client.Down(ctx, 0, 30*time.Second)
 		g.end()
 		g.sweep()
 		g.last()

@@ -59,7 +59,7 @@ func begun(t *testing.T) *runner {
 	t.Cleanup(func() {
 		ctx, enough := context.WithTimeout(context.Background(), 30*time.Second)
 		defer enough()
-		if _, err := client.Down(ctx, 0); err != nil {
+		if _, err := client.Down(ctx, 0, 30*time.Second); err != nil {
 			t.Error(err)
 		}
 		client.Close()

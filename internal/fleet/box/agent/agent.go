@@ -270,12 +270,14 @@ func (a *Agent) orders(ctx context.Context, s root.Status) (<-chan struct{}, err
 		return hint, err
 	}
 	keys = slices.DeleteFunc(keys, func(k bucket.Key) bool { return a.handed[k] })
+	var troubles []error
 	if len(keys) > 0 || !a.pinned {
-		if err := a.remember(ctx); err != nil {
+		if err := a.remember(ctx); err != nil && !a.pinned {
 			return hint, err
+		} else if err != nil {
+			troubles = append(troubles, err) // it goes on under what it started with: stops ask for no more
 		}
 	}
-	var troubles []error
 	for _, key := range keys {
 		if err := a.hand(ctx, key); err != nil {
 			troubles = append(troubles, err)

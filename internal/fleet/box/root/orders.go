@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"syscall"
 	"time"
 
 	"holdfast/internal/fleet/box/intent"
 	"holdfast/internal/fleet/document"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/roster"
+	"holdfast/internal/fleet/rosterstore"
 	"holdfast/internal/problem"
 )
 
@@ -17,7 +20,7 @@ import (
 // bound to when it started. It is verified against the roster as it is now. No error means
 // that the order is believed, and answered in the store; a refusal that nothing came of it.
 func (r *Root) Take(ctx context.Context, data []byte, installer roster.Stamp) (operation string, err error) {
-	v, err := r.Roster.Read(ctx)
+	v, err := r.readRoster(ctx)
 	if err != nil {
 		// Whatever is wrong with the roster is no answer to this order.
 		return "", problem.New(problem.Failed, "roster-unread", "The roster cannot be read: %s. Nothing was started or stopped.", problem.Words(err)).Because(err)
@@ -41,6 +44,16 @@ func (r *Root) Take(ctx context.Context, data []byte, installer roster.Stamp) (o
 		return "", err
 	}
 	return o.Operation, r.add(r.life, t)
+}
+
+// readRoster reads the roster. What was verified of it has to be remembered on this disk: on
+// a full one the room for stops is given up for that, since no order could be believed else.
+func (r *Root) readRoster(ctx context.Context) (*rosterstore.Version, error) {
+	v, err := r.Roster.Read(ctx)
+	if errors.Is(err, syscall.ENOSPC) && r.giveUpReserve() {
+		return r.Roster.Read(ctx)
+	}
+	return v, err
 }
 
 // mine refuses an order that is not for this box, as it is now.

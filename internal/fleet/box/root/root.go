@@ -244,7 +244,7 @@ func (r *Root) tell() {
 func (r *Root) takeSession(ctx context.Context) standing {
 	ctx, done := brief(ctx)
 	defer done()
-	v, err := r.Roster.Read(ctx)
+	v, err := r.readRoster(ctx)
 	if err != nil {
 		return standing{mode: Starting, why: "the roster cannot be read: " + problem.Words(err)}
 	}

@@ -113,7 +113,14 @@ func (r *Root) serveDown(w http.ResponseWriter, q *http.Request) {
 		respond(w, nil, problem.New(problem.Usage, "grace", "The grace is no duration."))
 		return
 	}
-	list, err := r.Down(q.Context(), grace)
+	wait, err := time.ParseDuration(q.URL.Query().Get("wait"))
+	if err != nil || wait < 0 {
+		respond(w, nil, problem.New(problem.Usage, "wait", "The time to wait is no duration."))
+		return
+	}
+	ctx, done := context.WithTimeout(q.Context(), wait)
+	defer done()
+	list, err := r.Down(ctx, grace)
 	respond(w, list, err)
 }
 
@@ -183,9 +190,10 @@ func (c *Client) Order(ctx context.Context, envelope io.Reader, installer roster
 	return t, c.ask(ctx, http.MethodPost, pathOrders+"?installer="+installer.String(), envelope, &t)
 }
 
-// Down stops all that is installed, and waits for the receipts until ctx ends.
-func (c *Client) Down(ctx context.Context, grace time.Duration) (list []Stopped, err error) {
-	return list, c.ask(ctx, http.MethodPost, pathDown+"?grace="+grace.String(), nil, &list)
+// Down stops all that is installed, and waits so long for the receipts: what has none by then
+// is fenced all the same.
+func (c *Client) Down(ctx context.Context, grace, wait time.Duration) (list []Stopped, err error) {
+	return list, c.ask(ctx, http.MethodPost, pathDown+"?grace="+grace.String()+"&wait="+wait.String(), nil, &list)
 }
 
 // Receipts lists those in the journal.
