@@ -134,7 +134,7 @@ func TestARestoredJournalStartsNothingAndStopsWhatItKnows(t *testing.T) {
 				waits++
 			}
 		}
-		return s.Mode == root.OldJournal
+		return waits == 2 // the run, and the stop of what it does not know
 	})
 	for _, operation := range []string{"run-3", "stop-2"} {
 		if a, is := g.answered(operation); is && order.Phase(a) != "stopping" {
@@ -150,6 +150,48 @@ func TestARestoredJournalStartsNothingAndStopsWhatItKnows(t *testing.T) {
 	g.must(os.Rename(now, filepath.Join(g.home.Box, "root")))
 	g.startAs(root.OldJournal)
 	g.wantDown(g.name + "-b")
+}
+
+// The same while the store is away: nothing tells the root that its journal is old, and what
+// it does not know counts for nothing all the same, then and after. Red when: look or match
+// conclude from what is absent before the session is there; when a fence of that time raises
+// the generation.
+func TestARestoredJournalIsNotMadeNewWhileTheStoreIsAway(t *testing.T) {
+	g := newRig(t)
+	known := g.run(g.name, "run-1", counted(g)...)
+	g.answer("run-1", "running")
+	g.end()
+	old := filepath.Join(t.TempDir(), "root")
+	copyOf(t, filepath.Join(g.home.Box, "root"), old)
+	g.start()
+	forgotten := g.run(g.name+"-b", "run-2", counted(g)...)
+	g.answer("run-2", "running")
+	g.wantStarts(2)
+	g.end()
+	g.must(os.RemoveAll(filepath.Join(g.home.Box, "root")))
+	copyOf(t, old, filepath.Join(g.home.Box, "root"))
+	away := g.home.Bucket + "-away"
+	g.must(os.Rename(g.home.Bucket, away))
+	g.must(os.Mkdir(g.home.Bucket, 0o700))
+
+	g.startAs(root.Starting)
+	list, err := g.client.Down(t.Context(), 0, 30*time.Second)
+	if err != nil || len(list) != 1 || list[0].Instance != known.Instance || list[0].Receipt == "" {
+		t.Errorf("what is seen to end is proved without the store: %+v %v", list, err)
+	}
+	g.end()
+	g.must(os.RemoveAll(g.home.Bucket))
+	g.must(os.Rename(away, g.home.Bucket))
+	g.startAs(root.OldJournal)
+	g.order(order.Order{Kind: order.Stop, Operation: "stop-2"}, forgotten)
+	g.until(func(s root.Status) bool {
+		return slices.ContainsFunc(s.Intents, func(i root.Intent) bool { return i.Operation == "stop-2" && i.Waits != "" })
+	})
+	if a, is := g.answered("stop-2"); is && order.Phase(a) != "stopping" {
+		t.Errorf("it is answered %+v", a)
+	}
+	g.name += "-b"
+	g.wantAlive(1)
 }
 
 // wantDown stops all here, and wants a receipt of one.

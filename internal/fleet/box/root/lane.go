@@ -2,6 +2,7 @@ package root
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -17,11 +18,10 @@ type lane struct {
 	wake  chan struct{}
 }
 
-// task is an act and what goes with it. All but of and stops is its lane's goroutine's alone,
-// and pause is under the root's lock.
+// task is an act and what goes with it. All but asked is its lane's goroutine's alone, and
+// pause is under the root's lock.
 type task struct {
-	of    string // the key of its operation
-	stops bool
+	asked record // as it was when the task was made
 	record
 	act   intent.Act
 	gate  *gate  // of a shim that waits
@@ -29,7 +29,7 @@ type task struct {
 }
 
 func newTask(is record, act intent.Act) *task {
-	return &task{of: is.Operation, stops: is.Kind == intent.KindStop, record: is, act: act}
+	return &task{asked: is, record: is, act: act}
 }
 
 func (l *lane) poke() {
@@ -52,7 +52,7 @@ func (l *lane) first() *task {
 func (l *lane) stopWaits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.tasks[1:], func(t *task) bool { return t.stops })
+	return slices.ContainsFunc(l.tasks[1:], func(t *task) bool { return t.asked.Kind == intent.KindStop })
 }
 
 // next drops the first, and puts again in its place at the end where it is not nil.
@@ -81,7 +81,7 @@ func (r *Root) add(ctx context.Context, t *task) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, is := range l.tasks {
-		if is.of == t.of {
+		if is.asked.Operation == t.asked.Operation {
 			return nil
 		}
 	}
@@ -127,17 +127,16 @@ func (r *Root) step(ctx context.Context, l *lane, t *task) {
 	failpoint.Here(name + failpoint.After)
 	r.Log.Debug("step", "operation", t.Operation, "instance", t.Instance, "did", name, "came", ev)
 	t.act = t.act.After(ev)
+	if ev == (intent.Committed{}) {
+		r.paused(t, "") // it came further
+	}
 	r.said()
 }
 
 // pause waits until it is worth trying again. A launch that can do nothing now does not
 // keep a stop waiting: it goes behind, and is gone on with from its row.
 func (r *Root) pause(ctx context.Context, l *lane, t *task, why string) {
-	if t.pause != why {
-		r.mu.Lock()
-		t.pause = why
-		r.tell()
-		r.mu.Unlock()
+	if r.paused(t, why) {
 		r.Log.Warn("waits", "operation", t.Operation, "instance", t.Instance, "why", why)
 	}
 	launch, is := t.act.(intent.Launch)
@@ -151,6 +150,37 @@ func (r *Root) pause(ctx context.Context, l *lane, t *task, why string) {
 	}
 	r.wait(ctx, l.wake)
 	t.act = t.act.After(intent.Again{})
+}
+
+// paused notes why a task does nothing now, and says whether that is new.
+func (r *Root) paused(t *task, why string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t.pause == why {
+		return false
+	}
+	t.pause = why
+	r.tell()
+	return true
+}
+
+// ordered are the acts in the lanes of which nothing was in the journal when they were asked
+// for.
+func (r *Root) ordered() []Intent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []Intent
+	for _, instance := range slices.Sorted(maps.Keys(r.lanes)) {
+		l := r.lanes[instance]
+		l.mu.Lock()
+		for _, t := range l.tasks {
+			if is := t.asked; is.Phase == intent.Ordered {
+				list = append(list, Intent{is.Operation, is.Kind, is.Instance, is.Incarnation, is.Stamp.String(), is.Phase, t.pause})
+			}
+		}
+		l.mu.Unlock()
+	}
+	return list
 }
 
 // said wakes who waits for a change of the status.

@@ -83,6 +83,15 @@ func (r *Root) Status() (Status, error) {
 	for _, is := range left {
 		out.Intents = append(out.Intents, Intent{is.Operation, is.Kind, is.Instance, is.Incarnation, is.Stamp.String(), is.Phase, r.waitsFor(is.Instance)})
 	}
+	for _, i := range r.ordered() {
+		was, err := r.book.record(i.Operation)
+		if err != nil {
+			return out, err
+		}
+		if was == nil {
+			out.Intents = append(out.Intents, i)
+		}
+	}
 	return out, nil
 }
 
