@@ -22,6 +22,7 @@ import (
 	"holdfast/internal/fleet/claim"
 	"holdfast/internal/fleet/order"
 	"holdfast/internal/fleet/receipt"
+	"holdfast/internal/silentfs"
 )
 
 // partEnv makes this binary another program.
@@ -350,11 +351,11 @@ func TestWhatCannotDieHasNoReceiptAndIsTriedAgain(t *testing.T) {
 		return
 	}
 	place := filepath.Join(t.TempDir(), "stuck")
-	server := serveNothing(t, place)
+	server := silentfs.Mount(t, place)
 	g := newRig(t)
 	c := g.run(g.name, "run-1", "sh", "-c", "cat "+place+"/file")
 	g.answer("run-1", "running")
-	server.asked(t)
+	server.Asked(t)
 	g.order(order.Order{Kind: order.Stop, Operation: "stop-1"}, c)
 	no := g.answer("stop-1", "stopping").(order.Stopping)
 	if !strings.Contains(no.Why, "does not end, though it was killed") {
@@ -366,7 +367,7 @@ func TestWhatCannotDieHasNoReceiptAndIsTriedAgain(t *testing.T) {
 	g.start()
 	g.until(func(s root.Status) bool { return len(s.Intents) == 1 && s.Instances[0].State == "stopping" })
 	g.wantNoReceipt()
-	server.close()
+	server.Close()
 	g.proved(c, "stop-1")
 	g.wantAlive(0)
 }

@@ -20,6 +20,7 @@ import (
 
 	"holdfast/internal/fleet/box/shim"
 	"holdfast/internal/fleet/receipt"
+	"holdfast/internal/silentfs"
 )
 
 // hydra ignores TERM, calls setsid, forks twice, and leaves a grandchild that holds a port.
@@ -171,10 +172,10 @@ func TestWhoCannotDieHasNotEnded(t *testing.T) {
 	}
 	s := newSite(t)
 	stuck := filepath.Join(s.work, "stuck")
-	server := serveNothing(t, stuck)
+	server := silentfs.Mount(t, stuck)
 	h := s.run(t, s.script("echo up; (cat stuck/file) & exec sleep 1000"))
 	s.said(t, "up")
-	server.asked(t)
+	server.Asked(t)
 
 	short, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
@@ -192,7 +193,7 @@ func TestWhoCannotDieHasNotEnded(t *testing.T) {
 	if found, is := s.host.Attach(s.dir, h.Identity()).(shim.Alive); !is {
 		t.Errorf("it is found as %#v", found)
 	}
-	server.close()
+	server.Close()
 	if err := h.Ended(limited(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,7 @@
-package fleet
+// Package silentfs is a file system for tests that never answers: whoever asks it something
+// sleeps uninterruptibly, as on a dead network disk. It needs /dev/fuse, and the right to
+// mount.
+package silentfs
 
 import (
 	"encoding/binary"
@@ -10,16 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// silent is a file system (FUSE) whose server reads every question and answers none but the
-// first. Whoever asks sleeps uninterruptibly until the server is gone.
-type silent struct {
+// Server reads every question and answers none but the first. Whoever asks sleeps until it is
+// gone.
+type Server struct {
 	place string
 	fd    int
 	heard chan struct{}
 }
 
-// serveNothing mounts a silent file system at place, in the test's own mount namespace.
-func serveNothing(t *testing.T, place string) *silent {
+// Mount makes the folder place and mounts a silent file system there, in the mount namespace
+// of the caller, until the test has ended.
+func Mount(t testing.TB, place string) *Server {
 	t.Helper()
 	if err := os.Mkdir(place, 0o700); err != nil {
 		t.Fatal(err)
@@ -32,8 +36,8 @@ func serveNothing(t *testing.T, place string) *silent {
 	if err := unix.Mount("silent", place, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		t.Fatal(err)
 	}
-	s := &silent{place: place, fd: fd, heard: make(chan struct{}, 64)}
-	t.Cleanup(s.close)
+	s := &Server{place: place, fd: fd, heard: make(chan struct{}, 64)}
+	t.Cleanup(s.Close)
 	go s.serve()
 	return s
 }
@@ -45,7 +49,7 @@ const (
 	fuseLookup = 1
 )
 
-func (s *silent) serve() {
+func (s *Server) serve() {
 	question := make([]byte, 1<<20)
 	for {
 		n, err := unix.Read(s.fd, question)
@@ -68,8 +72,8 @@ func (s *silent) serve() {
 	}
 }
 
-// asked waits until somebody waits for an answer.
-func (s *silent) asked(t *testing.T) {
+// Asked waits until somebody waits for an answer.
+func (s *Server) Asked(t testing.TB) {
 	t.Helper()
 	select {
 	case <-s.heard:
@@ -78,5 +82,5 @@ func (s *silent) asked(t *testing.T) {
 	}
 }
 
-// close ends the file system, which lets go whoever waits.
-func (s *silent) close() { _ = unix.Unmount(s.place, unix.MNT_FORCE|unix.MNT_DETACH) }
+// Close ends the file system, which lets go whoever waits.
+func (s *Server) Close() { _ = unix.Unmount(s.place, unix.MNT_FORCE|unix.MNT_DETACH) }
