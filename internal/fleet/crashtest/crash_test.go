@@ -104,6 +104,16 @@ func (h *house) work(rest string) []string {
 		"exec 9>>%[1]s/lock; flock -n 9 || echo twice >> %[1]s/twice; echo started >> %[1]s/starts; %[2]s", h.dir, rest)}
 }
 
+// started waits until the work has come to say that it was started.
+func (h *house) started() {
+	h.Helper()
+	for until := time.Now().Add(limit); !exists(filepath.Join(h.dir, "starts")); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			h.Fatalf("it never says that it was started\n%s", h.logs())
+		}
+	}
+}
+
 func (h *house) run(key string, work ...string) (int, string) {
 	h.Helper()
 	return h.says(append([]string{"run", h.mark, "--key", key, "--"}, work...)...)
@@ -133,8 +143,11 @@ func tellRun(h *house) string {
 		h.Fatalf("run: %d %s\n%s", code, out, h.logs())
 	}
 	died := h.moment == "shim.start:after" || h.moment == "shim.start:before" || h.moment == "shim.went:after"
-	if n := h.alive(); n != 1 && !died {
-		h.Errorf("%d are alive", n)
+	if !died {
+		h.started() // before that what looks for a second one is alive beside it
+		if n := h.alive(); n != 1 {
+			h.Errorf("%d are alive", n)
+		}
 	}
 	return verdict + h.stopped("stop-1")
 }
@@ -335,6 +348,7 @@ func tellMismatched(h *house) string {
 	for !exists(filepath.Join(h.home, "bucket", ack.String())) {
 		time.Sleep(3 * time.Millisecond)
 	}
+	h.started()
 	if n := h.alive(); n != 1 {
 		h.Errorf("%d are alive", n)
 	}
