@@ -53,6 +53,17 @@ func planShows(t *testing.T, home, node string) roadmap.Node {
 	return n
 }
 
+// eventsOf is the plan's log without its last line, which says when it was looked at.
+func eventsOf(t *testing.T, home string) string {
+	t.Helper()
+	log := strings.TrimSuffix(said(t, "--home", home, "roadmap", "export"), "\n")
+	last := strings.LastIndex(log, "\n")
+	if last < 0 || !strings.Contains(log[last:], `"type":"end"`) {
+		t.Fatalf("no export: %s", log)
+	}
+	return log[:last]
+}
+
 // The whole way, by the program itself: claimed, returned, read; and exported, it is the
 // same log in another home. Red when: roadmap_claim answers no attempt, roadmap_result
 // takes another agent's, members that it does not have, or the same one twice; or
@@ -76,7 +87,7 @@ func TestAnAgentReturnsTheResultOfItsOwnAttempt(t *testing.T) {
 		failed := toolCall(t, s, "roadmap_result", args, &a)
 		return a, failed
 	}
-	before := said(t, "--home", home, "roadmap", "export") // unlike the log, it does not say when it was looked at
+	before := eventsOf(t, home)
 	for want, change := range map[string]map[string]any{
 		"refused at result-attempt: \"\"":    {"attempt": nil}, // and none is around it
 		"refused at result-attempt: No":      {"attempt": "0123456789abcdef"},
@@ -100,7 +111,7 @@ func TestAnAgentReturnsTheResultOfItsOwnAttempt(t *testing.T) {
 	if _, failed := returned(other, map[string]any{"attempt": nil}); !strings.Contains(failed, `refused at result-attempt: "a7"`) {
 		t.Errorf("the attempt around it: %q", failed)
 	}
-	if after := said(t, "--home", home, "roadmap", "export"); after != before {
+	if after := eventsOf(t, home); after != before {
 		t.Errorf("what was refused is there:\n%s", after)
 	}
 	for _, outcome := range []string{"appended", "already_present"} {
