@@ -168,7 +168,8 @@ func TestARestoredJournalIsNotMadeNewWhileTheStoreIsAway(t *testing.T) {
 	g.answer("run-2", "running")
 	g.wantStarts(2)
 	g.end()
-	g.must(os.RemoveAll(filepath.Join(g.home.Box, "root")))
+	now := filepath.Join(g.home.Box, "root-now")
+	g.must(os.Rename(filepath.Join(g.home.Box, "root"), now))
 	copyOf(t, old, filepath.Join(g.home.Box, "root"))
 	away := g.home.Bucket + "-away"
 	g.must(os.Rename(g.home.Bucket, away))
@@ -192,6 +193,13 @@ func TestARestoredJournalIsNotMadeNewWhileTheStoreIsAway(t *testing.T) {
 	}
 	g.name += "-b"
 	g.wantAlive(1)
+	g.end()
+
+	// By the journal that knows it, it can be stopped here.
+	g.must(os.RemoveAll(filepath.Join(g.home.Box, "root")))
+	g.must(os.Rename(now, filepath.Join(g.home.Box, "root")))
+	g.startAs(root.OldJournal)
+	g.wantDown(g.name)
 }
 
 // wantDown stops all here, and wants a receipt of one.
