@@ -282,23 +282,11 @@ func (c *Console) request(ctx context.Context, id string) (enrollment.Asked, err
 	if err != nil {
 		return enrollment.Asked{}, err
 	}
-	data, err := get(ctx, c.bucket, key)
+	data, err := bucket.Read(ctx, c.bucket, key)
 	if err != nil {
 		return enrollment.Asked{}, err
 	}
 	return enrollment.ReadRequest(data, id)
-}
-
-// get reads an object that must be there; one that is not is Gone.
-func get(ctx context.Context, b bucket.Store, key bucket.Key) ([]byte, error) {
-	reading, err := b.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if found, ok := reading.(bucket.Found); ok {
-		return found.Data, nil
-	}
-	return nil, problem.New(problem.Gone, "object-absent", "%s is not there.", key).Because(fs.ErrNotExist)
 }
 
 // enroll lets the box in that asked. An invitation for several puts the attempt down
@@ -308,7 +296,7 @@ func (c *Console) enroll(ctx context.Context, v *rosterstore.Version, asked enro
 	if err != nil {
 		return err
 	}
-	data, err := get(ctx, c.bucket, key)
+	data, err := bucket.Read(ctx, c.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Nobody can prove that they were invited by it, and so nobody is answered.
 		return problem.Refusal("invitation-unknown", "The enrollment %s asks by the invitation %s, which is not in the store.", asked.Enrollment(), asked.Invitation)

@@ -124,7 +124,7 @@ func (p *party) invitation(ctx context.Context, v *rosterstore.Version) (enrollm
 	if err != nil {
 		return enrollment.Invitation{}, err
 	}
-	data, err := get(ctx, p.bucket, key)
+	data, err := bucket.Read(ctx, p.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = problem.Refusal("invitation-unknown", "There is no such invitation in the store. Nothing was changed.")
 	}
@@ -164,7 +164,7 @@ func (b *box) ask(ctx context.Context, invitation, evidence sign.Key, d *enrollm
 // asked reports whether this machine's request is there already. It may have another
 // document in it: clouds make a new one each time.
 func (b *box) asked(ctx context.Context, at bucket.Key, i enrollment.Invitation) bool {
-	data, err := get(ctx, b.bucket, at)
+	data, err := bucket.Read(ctx, b.bucket, at)
 	if err != nil {
 		return false
 	}
@@ -190,7 +190,7 @@ func (b *box) status(ctx context.Context) (Joined, error) {
 	if err != nil {
 		return Joined{}, err
 	}
-	data, err := get(ctx, b.bucket, key)
+	data, err := bucket.Read(ctx, b.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Joined{}, problem.Refusal("not-asked", "This machine has an invitation, and did not come to asking.").WithHint("say holdfast box join INVITATION again")
 	}

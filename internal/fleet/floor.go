@@ -103,7 +103,7 @@ func (c *Console) PublishFloor(ctx context.Context, f Floor, y Consent) (Written
 // says reports whether the floor under key is this one already, which another console
 // may have signed: it is the roster that makes it good, by its digest.
 func (c *Console) says(ctx context.Context, key bucket.Key, payload []byte) bool {
-	data, err := get(ctx, c.bucket, key)
+	data, err := bucket.Read(ctx, c.bucket, key)
 	if err != nil {
 		return false
 	}
@@ -161,7 +161,7 @@ func (p *party) readFloor(ctx context.Context, r *roster.Roster) (*Floor, error)
 	if err != nil {
 		return nil, err
 	}
-	data, err := get(ctx, p.bucket, key)
+	data, err := bucket.Read(ctx, p.bucket, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = problem.Refusal("floor-absent", "The floor %s that the roster names is not in the store.", r.Publication)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"holdfast/internal/bucket"
 	"holdfast/internal/fleet/enrollment"
 	"holdfast/internal/fleet/roster"
 	"holdfast/internal/fleet/rosterstore"
@@ -179,7 +180,7 @@ func (c *Console) refused(ctx context.Context, v *rosterstore.Version, id string
 		is.Refused = err
 		return is
 	}
-	data, err := get(ctx, c.bucket, key)
+	data, err := bucket.Read(ctx, c.bucket, key)
 	if err == nil {
 		err = enrollment.ReadRefusal(data, v.Roster, id)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"holdfast/internal/bucket"
 	"holdfast/internal/durable"
 	"holdfast/internal/fleet/box/output"
 	"holdfast/internal/fleet/box/shim/wire"
@@ -60,7 +61,7 @@ func (c *Console) OpenPrinted(ctx context.Context, h Home, enrollment string, of
 		if err != nil {
 			return nil, err
 		}
-		return get(ctx, c.bucket, key)
+		return bucket.Read(ctx, c.bucket, key)
 	}}
 	for _, key := range keys {
 		if n, is := output.Number(key, under); is {

@@ -224,7 +224,7 @@ func (g *rig) answered(operation string) (order.Answer, bool) {
 	g.must(err)
 	key, err := order.AckKey(g.id, operation)
 	g.must(err)
-	data, err := get(g.Context(), g.console.bucket, key)
+	data, err := bucket.Read(g.Context(), g.console.bucket, key)
 	if err != nil {
 		return nil, false
 	}
@@ -237,7 +237,7 @@ func (g *rig) evidence(r *roster.Roster) sign.Public {
 	g.Helper()
 	key, err := enrollment.IdentityKey(g.id)
 	g.must(err)
-	data, err := get(g.Context(), g.console.bucket, key)
+	data, err := bucket.Read(g.Context(), g.console.bucket, key)
 	g.must(err)
 	asked, err := enrollment.ReadRequest(data, g.id)
 	g.must(err)

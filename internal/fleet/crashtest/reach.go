@@ -70,7 +70,7 @@ func outcomes(e intent.Effect) []intent.Event {
 	gone := func(p receipt.Proof) intent.Event { return intent.Gone{Proof: p, Exit: receipt.Exited{}} }
 	switch e.(type) {
 	case intent.Check:
-		return []intent.Event{intent.Allowed{}, denied, intent.Moved{Was: "0", Now: "1", Facts: "moved"}, away}
+		return []intent.Event{intent.Allowed{}, denied, intent.Moved{Facts: "facts"}, away}
 	case intent.Match:
 		return []intent.Event{intent.Matched{}, denied, intent.Answered{Receipt: ref}, unclear}
 	case intent.Commit:

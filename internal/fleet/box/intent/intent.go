@@ -209,7 +209,7 @@ type (
 	// Denied for good, by a verified reason.
 	Denied struct{ Step, Reason string }
 	// Moved: the box's binding, verified, is another than the act's stamp.
-	Moved struct{ Was, Now, Facts string }
+	Moved struct{ Facts string }
 	// Unreachable: the store, or what it says cannot be believed. Nothing is known.
 	Unreachable struct{ Why string }
 

@@ -41,7 +41,7 @@ func Judge(at Site, s Subject, a Authority, here []Installation) Event {
 	case actor.State != roster.Active:
 		return Denied{"box-" + actor.State.String(), "The box " + actor.BoxID + " is " + actor.State.String() + ", and starts nothing new."}
 	case !s.Stamp.Current(actor.Binding):
-		return Moved{Was: s.Stamp.String(), Now: actor.Binding.String(), Facts: fmt.Sprintf("the box was bound to %.12s then, and is to %.12s now", s.Stamp, actor.Binding)}
+		return Moved{fmt.Sprintf("the box was bound to %.12s then, and is to %.12s now", s.Stamp, actor.Binding)}
 	case at == AtInventory && !a.Installer.Current(actor.Binding):
 		return Denied{"agent-pinned", "The box's agent started under another binding than the box has now, and installs nothing more. Nothing was started."}
 	case a.Roster.Publication != "" && a.Roster.FloorSHA256 == "":

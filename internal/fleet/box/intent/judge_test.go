@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/fleet/claim"
 	"holdfast/internal/fleet/order"
+	"holdfast/internal/fleet/receipt"
 	"holdfast/internal/fleet/roster"
 )
 
@@ -185,5 +186,25 @@ func TestASupersededRootEndsWhatItSees(t *testing.T) {
 	act := NewStop(s).After(Matched{}).After(Committed{}).After(Superseded{})
 	if _, ok := act.Next().(Look); !ok {
 		t.Fatalf("%+v", act.Next())
+	}
+}
+
+// Each end that is found can be made a receipt of. Red when: work with weak proof that ended
+// by itself counts as a namespace that is gone, of which no receipt is made.
+func TestEveryEndThatIsFoundHasItsConstructor(t *testing.T) {
+	s, _ := world(t)
+	for _, c := range []struct {
+		proof receipt.Proof
+		want  receipt.Made
+	}{
+		{receipt.Namespace{}, receipt.NamespaceGone},
+		{receipt.Weak{}, receipt.Normal},
+		{receipt.Reboot{}, receipt.NoProcess},
+		{receipt.NothingStarted{}, receipt.NoProcess},
+	} {
+		act := NewStop(s).After(Matched{}).After(Committed{}).After(Raised{}).After(Gone{Proof: c.proof, Exit: receipt.Exited{}})
+		if commit, ok := act.Next().(CommitReceipt); !ok || commit.Made != c.want {
+			t.Errorf("%T: %+v", c.proof, act.Next())
+		}
 	}
 }

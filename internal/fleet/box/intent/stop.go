@@ -179,12 +179,13 @@ func (s Stop) maker(now Effect, p receipt.Proof) receipt.Made {
 	switch p.(type) {
 	case receipt.Reboot, receipt.NothingStarted:
 		return receipt.NoProcess
-	case receipt.Namespace, receipt.Weak:
+	case receipt.Namespace:
+		if now != (End{}) {
+			return receipt.NamespaceGone
+		}
+	case receipt.Weak: // no namespace is gone: what watched over the work saw it end
 	}
-	switch {
-	case now != (End{}):
-		return receipt.NamespaceGone
-	case s.resumed:
+	if s.resumed {
 		return receipt.Recovered
 	}
 	return receipt.Normal

@@ -115,7 +115,7 @@ func (r *Root) shows() ([]order.Beating, error) {
 	list := []order.Beating{}
 	for _, i := range all {
 		is := r.instance(i)
-		if is.State == "refused" || is.State == order.BeatStopped && !i.here || len(list) == order.MaxBeat {
+		if is.State == "refused" || is.State == order.BeatStopped && !i.local || len(list) == order.MaxBeat {
 			continue
 		}
 		list = append(list, order.Beating{

@@ -37,7 +37,7 @@ type installed struct {
 	refusal   string
 	fenced    bool
 	receipted bool
-	here      bool // its stop was begun on the box itself
+	local     bool // its stop was begun on the box itself
 }
 
 // identified is a shim's identity as the journal has it: where its folder is, who it is,
@@ -162,19 +162,16 @@ func read(tx *journal.Tx, n journal.Installation) (installed, error) {
 	}
 	f, fenced, err := tx.Fence(n.Instance, n.Incarnation)
 	i.fenced, i.receipted = fenced, fenced && f.Receipt != nil
-	i.here = fenced && document.OfBox(f.Target.Operation)
+	i.local = fenced && document.OfBox(f.Target.Operation)
 	return i, err
 }
 
-// never says whether it is proved that nothing of an incarnation ever ran: a launch is
-// refused only where its shim was not let through, or said that it could not start the work.
-func (i installed) never() bool { return i.phase == intent.Refused }
-
-// open are the incarnations of which a process may be alive, or may still be started.
+// open are the incarnations of which a process may be alive, or may still be started. What was
+// refused is none: its shim was not let through, or said that it could not start the work.
 func (b *book) open() ([]installed, error) {
 	all, err := b.inventory()
 	return slices.DeleteFunc(slices.Clone(all), func(i installed) bool {
-		return i.receipted || i.never() && !i.fenced
+		return i.receipted || i.phase == intent.Refused && !i.fenced
 	}), err
 }
 
@@ -202,7 +199,7 @@ func (b *book) here(instance string) ([]intent.Installation, error) {
 	seen := map[uint64]bool{}
 	for _, i := range all {
 		if i.Instance == instance {
-			list = append(list, intent.Installation{Subject: i.Subject, Fenced: i.fenced, Receipted: i.receipted, Identified: i.identity != nil && !i.never()})
+			list = append(list, intent.Installation{Subject: i.Subject, Fenced: i.fenced, Receipted: i.receipted, Identified: i.identity != nil})
 			seen[i.Incarnation] = true
 		}
 	}

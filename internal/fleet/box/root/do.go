@@ -281,7 +281,7 @@ func (r *Root) put(ctx context.Context, t *task) intent.Event {
 	if failed, is := ending.(bucket.Failed); is {
 		return intent.Unreachable{Why: "the receipt cannot be put into the store: " + problem.Words(failed.Cause)}
 	}
-	found, err := get(ctx, r.Store, key)
+	found, err := bucket.Read(ctx, r.Store, key)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return intent.Unreachable{Why: "the receipt is not in the store yet"}

@@ -373,7 +373,7 @@ func (r *Root) holds(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	found, err := get(ctx, r.Store, key)
+	found, err := bucket.Read(ctx, r.Store, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.lose(s)
 	}
@@ -388,16 +388,4 @@ func (r *Root) holds(ctx context.Context) (bool, error) {
 		r.supersede()
 	}
 	return now.ID == s.id, nil
-}
-
-// get reads an object that must be there.
-func get(ctx context.Context, b bucket.Store, key bucket.Key) ([]byte, error) {
-	reading, err := b.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if found, ok := reading.(bucket.Found); ok {
-		return found.Data, nil
-	}
-	return nil, problem.New(problem.Gone, "object-absent", "%s is not in the store.", key).Because(fs.ErrNotExist)
 }

@@ -103,7 +103,8 @@ const (
 func probe(ctx context.Context, h *shim.Host) ability {
 	m, err := h.Probe(ctx)
 	if err != nil {
-		return ability{proof: string(shim.Weak), why: "it could not be tried", isolation: isolationNone, broken: problem.Words(err)}
+		why := problem.Words(err)
+		return ability{proof: string(shim.Weak), why: why, isolation: isolationNone, broken: why}
 	}
 	return ability{proof: string(m.Proof), why: m.ProofWhy, isolation: m.Isolation}
 }
