@@ -66,21 +66,11 @@ func (s *Source) attach() (*Attached, error) {
 		return nil, problem.Refusal("no-terminal", "%s has no terminal: it was started without --tty. Nothing was changed.", s.Instance).
 			WithHint("what it writes: holdfast logs -f %s", s.Instance)
 	}
-	folder, err := s.launch.File()
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Close()
-	conn, err := dialTerminal(folder)
+	conn, err := shim.DialTerminal(s.launch)
 	if err != nil {
 		return nil, problem.New(problem.Failed, "attach", "The terminal of %s cannot be reached.", s.Instance).Because(err)
 	}
 	return &Attached{conn, s, id.PID}, nil
-}
-
-// dialTerminal connects by the descriptor of the folder: a path may be too long for a socket.
-func dialTerminal(folder *os.File) (net.Conn, error) {
-	return net.Dial("unix", filepath.Join("/proc/self/fd", strconv.Itoa(int(folder.Fd())), wire.TerminalFile))
 }
 
 // Close leaves the terminal. What runs in it goes on.

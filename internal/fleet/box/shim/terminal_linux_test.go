@@ -3,14 +3,15 @@ package shim_test
 import (
 	"bufio"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"holdfast/internal/fleet/box/shim"
 	"holdfast/internal/fleet/receipt"
 )
 
-// Red when: the work gets a pipe; when tell forgets somebody; when listen types nothing.
+// Red when: the work gets a pipe; when tell forgets somebody; when listen types nothing; when
+// DialTerminal goes by a path, in a folder whose path is long.
 func TestATerminalIsSharedByAllWhoAttach(t *testing.T) {
 	s := newSite(t)
 	l := s.script("test -t 0 && test -t 1 && echo terminal; stty size; read line; echo got $line; exit 2")
@@ -20,7 +21,7 @@ func TestATerminalIsSharedByAllWhoAttach(t *testing.T) {
 	var both []*bufio.Reader
 	var typist net.Conn
 	for range 2 {
-		c, err := net.Dial("unix", filepath.Join(s.launch, "attach"))
+		c, err := shim.DialTerminal(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
