@@ -223,7 +223,10 @@ func (l *looks) held(ctx context.Context, c claim.Claim, i Instance, s *seen) (I
 		return i, nil
 	}
 	if b, ok := s.beat.Of(c.Instance, c.Incarnation, c.Session); ok {
-		i.State, i.Started, i.Exit = b.State, b.Started, b.Exit
+		if b.State != order.BeatInstalled || i.State == StateOrdered { // else the beat is older than the answer
+			i.State = b.State
+		}
+		i.Started, i.Exit = b.Started, b.Exit
 		i.Seen, i.AgeNS = s.beat.At, int64(document.Stamp(l.Now()).Sub(s.beat.At))
 	}
 	return i, nil

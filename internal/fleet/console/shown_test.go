@@ -57,6 +57,7 @@ func TestAReceiptIsVerifiedByItsKey(t *testing.T) {
 	}
 }
 
+// Red when: a beat from before the box's answer takes back that it started the work.
 func TestWhatIsListed(t *testing.T) {
 	f := begin(t, "box-1", "box-2")
 	web := f.run(run("box-1"))
@@ -79,6 +80,7 @@ func TestWhatIsListed(t *testing.T) {
 	started := noon.Add(-time.Hour)
 	f.boxes[0].beat(noon.Add(-time.Minute),
 		order.Beating{Instance: "ended", Incarnation: 1, Session: 1, State: order.BeatExited, Started: started, Exit: "exited 3"},
+		order.Beating{Instance: "web", Incarnation: 1, Session: 1, State: order.BeatInstalled}, // from before the box answered
 		order.Beating{Instance: "web", Incarnation: 7, Session: 1, State: order.BeatStopping}) // of no claim
 	f.put(f.boxes[0].at("control/claims/torn.json"), []byte("{}"))
 
@@ -91,7 +93,7 @@ func TestWhatIsListed(t *testing.T) {
 		{Instance: "ended", Box: "box-1", State: "exited", Incarnation: 1, Started: started, Exit: "exited 3", Seen: noon.Add(-time.Minute), AgeNS: int64(time.Minute)},
 		{Instance: "lost", Box: "box-2", State: "lost", Incarnation: 1, Refusal: "box box-2 was given up for lost"},
 		{Instance: "torn", State: "damaged"},
-		{Instance: "web", Box: "box-1", State: "running", Incarnation: web.Incarnation},
+		{Instance: "web", Box: "box-1", State: "running", Incarnation: web.Incarnation, Seen: noon.Add(-time.Minute), AgeNS: int64(time.Minute)},
 	}
 	for i := range list {
 		if list[i].State != "damaged" && len(list[i].Binding) != 64 {
