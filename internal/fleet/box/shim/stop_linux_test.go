@@ -125,6 +125,17 @@ func TestWorkThatHeedsTermEndsByItself(t *testing.T) {
 	wantLines(t, s.lines(), "bye", "far")
 }
 
+// Red when: nobody is told TERM after the first time: the new one lives until the grace is over.
+func TestWhoIsBornDuringAStopIsToldToEndToo(t *testing.T) {
+	s := newSite(t)
+	h := s.run(t, s.script("trap 'sleep 1000 & exit 7' TERM; echo ran > ran; while :; do sleep 0.05; done"))
+	until(t, "the work runs", func() bool { return exists(s.work, "ran") })
+	if err := h.Stop(limited(t), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	s.wantExit(t, receipt.Exited{Status: 7})
+}
+
 // Red when: the program does not listen for one of them; a Go program dies of it.
 func TestOtherSignalsDoNotEndAShim(t *testing.T) {
 	s := newSite(t)

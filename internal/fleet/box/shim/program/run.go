@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 
 // How a shim that kills goes on.
 const (
-	killAgain  = 100 * time.Millisecond
-	killRounds = 20 // then an init whose work's exit is known leaves the rest to the kernel
+	// tellNewborn is how often it is looked for processes that have not heard TERM.
+	tellNewborn = 100 * time.Millisecond
+	killAgain   = 100 * time.Millisecond
+	killRounds  = 20 // then an init whose work's exit is known leaves the rest to the kernel
 )
 
 // run lets the work go, and stays until nothing of it is left.
@@ -109,11 +112,13 @@ func (s *shim) stay(words <-chan string, out *output) {
 		known                bool
 		failed               string
 		grace, again         <-chan time.Time
+		newborn              <-chan time.Time // while the grace lasts
+		told                 map[int]bool     // who has heard TERM
 		rounds               int
 	)
 	cut := func() {
 		s.everyone(unix.SIGKILL)
-		grace, again = nil, time.After(killAgain)
+		grace, newborn, again = nil, nil, time.After(killAgain)
 	}
 	for {
 		select {
@@ -142,10 +147,22 @@ func (s *shim) stay(words <-chan string, out *output) {
 			case sig == unix.SIGUSR1:
 				cut()
 			case sig == unix.SIGTERM && grace == nil && again == nil:
+				told = s.members() // before: who is born meanwhile is told once more, and not never
 				s.everyone(unix.SIGTERM)
 				s.everyone(unix.SIGCONT) // who is stopped would not hear it
+				newborn = time.After(tellNewborn)
 				grace = time.After(time.Duration(s.launch.Grace) * time.Millisecond)
 			}
+		case <-newborn:
+			// A process that held its signals back while it started another left one that
+			// has heard nothing.
+			for pid := range s.members() {
+				if !told[pid] {
+					told[pid] = true
+					_ = unix.Kill(pid, unix.SIGTERM)
+				}
+			}
+			newborn = time.After(tellNewborn)
 		case <-grace:
 			cut()
 		case <-again:
@@ -185,6 +202,19 @@ func (s *shim) reap() (firstEnded <-chan unix.WaitStatus, allEnded <-chan struct
 		}
 	}()
 	return first, all
+}
+
+// members are the processes of the work, as far as /proc shows them by the numbers that they
+// have here.
+func (s *shim) members() map[int]bool {
+	all := map[int]bool{}
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return all
+	}
+	for _, pid := range descendants(os.Getpid()) {
+		all[pid] = true
+	}
+	return all
 }
 
 // everyone sends a signal to all that is left of the work.
