@@ -81,7 +81,7 @@ func TestWhatIsListed(t *testing.T) {
 	f.boxes[0].beat(noon.Add(-time.Minute),
 		order.Beating{Instance: "ended", Incarnation: 1, Session: 1, State: order.BeatExited, Started: started, Exit: "exited 3"},
 		order.Beating{Instance: "web", Incarnation: 1, Session: 1, State: order.BeatInstalled}, // from before the box answered
-		order.Beating{Instance: "web", Incarnation: 7, Session: 1, State: order.BeatStopping}) // of no claim
+		order.Beating{Instance: "web", Incarnation: 7, Session: 1, State: order.BeatStopping})  // of no claim
 	f.put(f.boxes[0].at("control/claims/torn.json"), []byte("{}"))
 
 	list, err := f.ops.List(t.Context())
