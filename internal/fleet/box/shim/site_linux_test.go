@@ -52,7 +52,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), strings.Repeat("far-", 27)) // no socket's path leads here
 	s := &site{
 		home: home, work: filepath.Join(home, "work"), launch: filepath.Join(home, "box", "launch"),
 		mark: "HOLDFAST_SHIM_TEST_MARK=" + home,

@@ -11,7 +11,7 @@ import (
 )
 
 // Red when: the work gets a pipe; when tell forgets somebody; when listen types nothing; when
-// DialTerminal goes by a path, in a folder whose path is long.
+// DialTerminal goes by the folder's path.
 func TestATerminalIsSharedByAllWhoAttach(t *testing.T) {
 	s := newSite(t)
 	l := s.script("test -t 0 && test -t 1 && echo terminal; stty size; read line; echo got $line; exit 2")
